@@ -1,0 +1,1 @@
+"""Measurements, as ratios between things measured side by side in one run. `python -m bench [NAME...]`."""

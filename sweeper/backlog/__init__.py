@@ -1,0 +1,1 @@
+"""The backlog: what a check said, as findings, and the findings as units."""

@@ -1,0 +1,136 @@
+"""Run a check in a sandbox without credentials and say what it said.
+
+The whole check looks at the whole tree; a unit check looks at named files with the same excludes. Output goes
+to capped files and is parsed in a limited child.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections import ChainMap
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from sweeper.backlog.child import Parser
+from sweeper.backlog.tools import Tool
+from sweeper.records import BaseEntry, Change, CheckResult, CheckState, Listing
+from sweeper.sandbox.contract import Backend, Clocks, Layer, Limits, Name, Snapshot, Spec, nothing_wanted
+
+MAX_ARGUMENT_BYTES = 100_000  # a longer file list is checked as a whole run instead
+
+
+@dataclass(frozen=True, slots=True)
+class Sandboxing:
+    """Everything of a spec that does not change from one sandbox of a fire to the next. `logs` is a folder."""
+
+    backend: Backend
+    logs: Path
+    limits: Limits = Limits()
+    fire: str = ""
+    deadline: float = 0.0
+
+    def spec(self, name: Name, snapshot: Snapshot, argv: tuple[str, ...], **more: Any) -> Spec:
+        folder = self.logs / str(name)
+        folder.mkdir(parents=True, exist_ok=True)
+        more.setdefault("limits", self.limits)
+        return Spec(
+            name=name,
+            snapshot=snapshot,
+            argv=argv,
+            stdout=folder / "stdout",
+            stderr=folder / "stderr",
+            fire=self.fire,
+            deadline=self.deadline,
+            **more,
+        )
+
+    def drop_logs(self, name: Name) -> None:
+        shutil.rmtree(self.logs / str(name), ignore_errors=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    result: CheckResult
+    exit_code: int | None
+    layer: Layer = field(repr=False, default=Layer())
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One sweep's check. `unit_argv` is a template with "{files}", () if only whole runs judge."""
+
+    sandboxing: Sandboxing
+    parser: Parser
+    tool: Tool
+    argv: tuple[str, ...]
+    unit_argv: tuple[str, ...]
+    root: str = "."
+    format: str = "auto"
+    clocks: Clocks = Clocks(wall=1800.0)
+
+    def without_unit_check(self) -> Check:
+        return replace(self, unit_argv=())
+
+    def command_for(self, files: Sequence[str]) -> tuple[str, ...]:
+        """The command that judges these files (relative to the sweep's root); the whole check if it must."""
+        if not self.unit_argv or sum(len(name) + 1 for name in files) > MAX_ARGUMENT_BYTES:
+            return self.argv
+        words: list[str] = []
+        for word in self.unit_argv:
+            if word == "{files}":
+                words.extend("./" + name if name.startswith("-") else name for name in files)
+            else:
+                words.append(word)
+        return tuple(words)
+
+    async def run(
+        self,
+        name: Name,
+        snapshot: Snapshot,
+        argv: tuple[str, ...] | None = None,
+        *,
+        changes: tuple[Change, ...] = (),
+    ) -> Checked:
+        """Run the whole check, or `argv`, on the snapshot with `changes`. Raises SandboxFailed."""
+        spec = self.sandboxing.spec(
+            name,
+            snapshot,
+            argv or self.argv,
+            cwd=self.root,
+            changes=changes,
+            clocks=self.clocks,
+            wanted=nothing_wanted,
+            read_layer=False,
+        )
+        ran = await self.sandboxing.backend.run(spec)
+        result = await self.parser.parse(
+            spec.stdout,
+            spec.stderr,
+            exit_code=ran.facts.exit_code,
+            signal=ran.facts.signal,
+            truncated=ran.facts.output_truncated,
+            format=self.format,
+            tool=self.tool,
+            root=self.root,
+            listing=_with(snapshot.listing, changes),
+        )
+        if ran.facts.clock or ran.facts.oom:
+            what = f"ran into its {ran.facts.clock} clock" if ran.facts.clock else "ran out of memory"
+            result = CheckResult(state=CheckState.BROKEN, why=f"the check {what}", format=result.format)
+        if result.state is CheckState.BROKEN:
+            result = replace(result, why=f"{result.why}\nwhat it printed: {spec.stdout.parent}")
+        else:
+            self.sandboxing.drop_logs(name)
+        return Checked(result, ran.facts.exit_code, ran.layer)
+
+
+def _with(listing: Listing, changes: Sequence[Change]) -> Listing:
+    """The tree that was checked: the snapshot's with the changes. New files are few, so they are laid over it."""
+    new = {os.fsencode(c.path): BaseEntry(c.mode, "") for c in changes if c.data is not None}
+    return ChainMap(new, listing) if new else listing  # type: ignore[arg-type]  # only read
+
+
+__all__ = ["Check", "Checked", "Sandboxing"]

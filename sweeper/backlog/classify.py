@@ -1,0 +1,141 @@
+"""Clean, findings or broken: from the exit code *and* what was parsed. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from sweeper.backlog.parsed import IGNORED, SYNTAX, Raw
+from sweeper.backlog.paths import Resolver, foreign_checkout
+from sweeper.backlog.reading import Reading
+from sweeper.backlog.tools import Tool
+from sweeper.records import CheckResult, CheckState, Finding, Listing, Severity, Skip, SkipReason
+from sweeper.sandbox.contract import WORK
+
+MISSING_SHARE = 0.2  # of the distinct paths; above it the paths were not paths
+
+
+def classify(
+    reading: Reading,
+    *,
+    exit_code: int | None,
+    signal: int | None,
+    truncated: bool,
+    tool: Tool,
+    root: str,
+    listing: Listing | None,
+    checkouts: Sequence[str] = (WORK,),
+    foreign: bool = False,
+) -> CheckResult:
+    """What one run of a check said.
+
+    Neither exit code nor signal: an output that somebody else recorded, judged by its content alone.
+    `foreign`: it ran in a checkout elsewhere, whose directory may be guessed.
+    """
+    meaning = tool.exit_codes.get(exit_code) if exit_code is not None else None
+    why = _broken(reading, exit_code, signal, truncated, meaning)
+    if why:
+        return _result(CheckState.BROKEN, reading, why=why)
+    return _placed(reading, tool, root, listing, checkouts, foreign)
+
+
+def _broken(
+    reading: Reading, exit_code: int | None, signal: int | None, truncated: bool, meaning: CheckState | None
+) -> str:
+    """Why this run proves nothing, "" if it may be believed."""
+    parsed = reading.parsed
+    ended = f"exit code {exit_code}" if exit_code is not None else "of unknown exit code"
+    if truncated:
+        return "the check's output was cut off at the size limit: narrow the check, or raise sandbox.output"
+    if signal is not None:
+        return _quote(f"the check was ended by signal {signal}", reading)
+    if reading.failed or parsed.failed:
+        return _quote(f"the check's output was not understood ({ended}): {reading.failed or parsed.failed}", reading)
+    if meaning is CheckState.BROKEN:
+        return _quote(f"the check failed ({ended})", reading)
+    if reading.crash and exit_code != 0:
+        return _quote(f"the check crashed ({ended}): {reading.crash}", reading)
+    if parsed.malformed * 5 > parsed.malformed + len(parsed.findings):
+        return _quote(
+            f"the linter's format seems to have changed: {parsed.malformed} results have no known shape", reading
+        )
+    if parsed.findings:
+        return ""
+    if (exit_code == 0 and not parsed.residue) or (exit_code in (0, None) and parsed.understood):
+        return ""
+    if exit_code == 0:
+        return _quote("the check ended with exit code 0, but its output was not understood", reading)
+    if exit_code is None:
+        return _quote("nothing in this output was understood, neither a finding nor that there are none", reading)
+    says = (
+        "says that there are findings" if meaning is CheckState.FINDINGS else "is not one that this tool is known for"
+    )
+    return _quote(f"{ended} {says}, but none was understood in the output", reading)
+
+
+def _quote(why: str, reading: Reading) -> str:
+    said = reading.stderr or reading.stdout
+    return f"{why}\n{said}" if said else f"{why}; the check printed nothing"
+
+
+def _placed(
+    reading: Reading, tool: Tool, root: str, listing: Listing | None, checkouts: Sequence[str], foreign: bool
+) -> CheckResult:
+    raws = reading.parsed.findings
+    elsewhere = foreign_checkout({r.path for r in raws}, listing) if foreign and listing is not None else ""
+    resolver = Resolver(root=root, listing=listing, checkouts=checkouts, foreign=elsewhere)
+    findings: dict[tuple[str, int, int, str, str], Finding] = {}
+    skips: Counter[tuple[str, SkipReason]] = Counter()
+    missing: dict[str, Raw] = {}
+    for item in raws:
+        path, reason = resolver.resolve(item.path)
+        if reason is SkipReason.MISSING:
+            missing.setdefault(item.path, item)
+        if reason is None and item.kind in (SYNTAX, IGNORED):
+            reason = SkipReason.NOT_PARSED if item.kind == SYNTAX else SkipReason.LINTER_IGNORED
+        if reason is not None:
+            skips[path, reason] += 1
+            continue
+        column = item.column + 1 - tool.column_base if item.line else 0
+        key = (path, item.line, column, item.rule, item.message)
+        findings.setdefault(key, Finding(*key, severity=Severity(item.severity)))
+    paths = {item.path for item in raws}
+    if len(missing) > MISSING_SHARE * len(paths):
+        return _result(CheckState.BROKEN, reading, why=_why_missing(missing, len(paths)))
+    found = bool(findings) or any(reason is not SkipReason.LINTER_IGNORED for _, reason in skips)
+    return _result(
+        CheckState.FINDINGS if found else CheckState.CLEAN,
+        reading,
+        findings=tuple(sorted(findings.values())),
+        skips=tuple(Skip(path, reason, count) for (path, reason), count in sorted(skips.items())),
+    )
+
+
+def _why_missing(missing: dict[str, Raw], paths: int) -> str:
+    example = missing[min(missing)]
+    if example.kind == SYNTAX:
+        return f"the check could not read {example.path!r}, which is not in the tree: {example.message}"
+    return (
+        f"the linter's format seems to have changed: {len(missing)} of {paths} paths are not in the tree, "
+        f"for example {example.path!r}, line {example.line}: {example.message}"
+    )
+
+
+def _result(
+    state: CheckState,
+    reading: Reading,
+    *,
+    findings: tuple[Finding, ...] = (),
+    skips: tuple[Skip, ...] = (),
+    why: str = "",
+) -> CheckResult:
+    crash = f"the tool crashed on the way: {reading.crash}" if reading.crash else ""
+    return CheckResult(
+        state=state,
+        findings=findings,
+        skips=skips,
+        unparsed=reading.parsed.unparsed,
+        why=why,
+        incomplete=reading.incomplete or crash,
+        format=reading.format,
+    )

@@ -1,0 +1,93 @@
+"""Which findings are the same before and after a change. Pure.
+
+Lines move, so a line number identifies nothing: findings are compared as multisets by path, rule, normalised
+message and the text of their source line.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from sweeper.records import Finding
+
+# Quoted text names things of the source and is kept.
+_QUOTED_OR_NUMBER = re.compile(r"(`[^`]*`|\"[^\"]*\"|(?<!\w)'[^']*')|(?<![\w.])\d+(?:\.\d+)*(?![\w.]*\w)")
+_ABSOLUTE = re.compile(r"(?<![\w.])(?:[A-Za-z]:)?(?:[\\/][\w.@+~-]+){2,}")
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """`gone` are findings of before; `remaining` and `new` are findings of after, `remaining` with their new lines."""
+
+    gone: tuple[Finding, ...] = ()
+    remaining: tuple[Finding, ...] = ()
+    new: tuple[Finding, ...] = ()
+
+
+def line_hashes(source: bytes) -> list[str]:
+    """A hash of each line, in order; surrounding white space doesn't count, so that an indented block is the same."""
+    lines = source.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
+    return [hashlib.sha256(line.strip()).hexdigest()[:16] for line in lines]
+
+
+def normalise(message: str) -> str:
+    """The message without what changes when lines move: numbers outside quotes, folders of absolute paths."""
+    message = _ABSOLUTE.sub(lambda match: re.split(r"[\\/]", match[0])[-1], message)
+    return " ".join(_QUOTED_OR_NUMBER.sub(lambda match: match[1] or "#", message).split())
+
+
+def fingerprint(finding: Finding, line_hash: str) -> str:
+    """32 hex digits over rule, normalised message and the source line's hash."""
+    digest = hashlib.sha256()
+    for part in (finding.rule, normalise(finding.message), line_hash):
+        data = part.encode("utf-8", "surrogatepass")
+        digest.update(len(data).to_bytes(8, "big") + data)
+    return digest.hexdigest()[:32]
+
+
+def stamp(findings: Iterable[Finding], hashes: Mapping[str, Sequence[str]]) -> tuple[Finding, ...]:
+    """The findings with their fingerprints. `hashes`: path -> `line_hashes` of its content."""
+    stamped = []
+    for finding in findings:
+        lines = hashes.get(finding.path, ())
+        text = lines[finding.line - 1] if 0 < finding.line <= len(lines) else ""
+        stamped.append(replace(finding, fingerprint=fingerprint(finding, text)))
+    return tuple(stamped)
+
+
+def compare(before: Sequence[Finding], after: Sequence[Finding]) -> Difference:
+    """Pair the findings of before and after, each at most once.
+
+    First equal fingerprints of one path: the same finding on the same text, wherever it moved (the n-th before
+    is the n-th after). Then, within one path, rule and normalised message, what is left is paired in line
+    order: the line's text was edited and the finding stayed. What is still left is gone or new. So a finding
+    is *new* exactly when its path has more findings of its rule and normalised message than before.
+    """
+    gone, left, remaining = _pair(before, after, lambda f: (f.path, f.fingerprint, f.rule, normalise(f.message)))
+    gone, new, edited = _pair(gone, left, lambda f: (f.path, f.rule, normalise(f.message)))
+    return Difference(tuple(sorted(gone)), tuple(sorted([*remaining, *edited])), tuple(sorted(new)))
+
+
+def _pair(
+    before: Iterable[Finding], after: Iterable[Finding], key: Callable[[Finding], Hashable]
+) -> tuple[list[Finding], list[Finding], list[Finding]]:
+    """(before without a partner, after without a partner, after with a partner), paired in line order."""
+    waiting: dict[Hashable, int] = defaultdict(int)
+    groups: dict[Hashable, list[Finding]] = defaultdict(list)
+    for finding in sorted(before):
+        groups[key(finding)].append(finding)
+    alone: list[Finding] = []
+    paired: list[Finding] = []
+    for finding in sorted(after):
+        group = key(finding)
+        if waiting[group] < len(groups.get(group, ())):
+            waiting[group] += 1
+            paired.append(finding)
+        else:
+            alone.append(finding)
+    gone = [finding for group, found in groups.items() for finding in found[waiting[group] :]]
+    return gone, alone, paired

@@ -1,0 +1,93 @@
+"""`file:line[:column]: message`, with whatever the tools put into the message: severity, rule."""
+
+from __future__ import annotations
+
+import re
+
+from sweeper.backlog.formats.residue import leftover
+from sweeper.backlog.parsed import SYNTAX_RULES, Parsed, Raw, raw, strip_ansi
+
+NAME = "text"
+
+# Anchored on the first ":<digits>" from the left that a message follows; a drive letter is part of the path.
+_PLACE = re.compile(
+    r"^(?P<path>(?:[A-Za-z]:[\\/])?[^\r\n]+?):(?P<line>\d{1,9})(?::(?P<column>\d{1,9}))?(?:-\d{1,9})?:(?P<rest>.*)$"
+)
+_BARE_PLACE = re.compile(
+    r"^(?P<path>(?:[A-Za-z]:[\\/])?[^\s:]+):(?P<line>\d{1,9})(?::(?P<column>\d{1,9}))?(?P<rest>\s.*)$"
+)
+_URL = re.compile(r"^(?!file:)[A-Za-z][A-Za-z0-9+.-]*://")
+_SEVERITY = re.compile(
+    r"^(?:fatal )?(error|warning|note|info|hint|help|information)\b\s*(?:\[([\w./-]+)\])?:?\s+", re.I
+)
+_BRACKETED = re.compile(r"^\[([A-Za-z][\w./-]*)(?:\([\w-]+\))?(?:, ?[^\]]*)?\]:?\s+")
+_CODE = re.compile(r"^([A-Z]{1,10}[0-9]{1,6}|[a-z][a-z0-9]*(?:-[a-z0-9]+)+(?=:))\b:?\s+(?:\[\*\]\s+)?")
+_PREFIXED = re.compile(r"^[CRWEFI]:\s?([a-z][a-z0-9-]*):\s+")
+_TRAILING = re.compile(r"\s+(?:\[([A-Za-z][\w./+=-]*)\]|\(([a-z][a-z0-9]*(?:[-/][a-z0-9]+)+)\))$")
+_LEVEL = {"error": "error", "warning": "warning"}
+_ASIDE = frozenset({"note", "hint", "help"})
+
+
+def looks_like(text: str) -> bool:
+    return any(_place(line) for line in text.splitlines())
+
+
+def render(found: Raw) -> str:
+    """One finding as a line that `parse` reads back."""
+    column = f":{found.column}" if found.column else ""
+    rule = f"[{found.rule}] " if found.rule else ""
+    return f"{found.path}:{found.line}{column}: {found.severity}: {rule}{found.message}"
+
+
+def _place(line: str) -> re.Match[str] | None:
+    match = _PLACE.match(line) or _BARE_PLACE.match(line)
+    return None if match is None or _URL.match(line) else match
+
+
+def _rule(rest: str) -> tuple[str, str]:
+    for pattern in (_BRACKETED, _PREFIXED, _CODE):
+        match = pattern.match(rest)
+        if match:
+            return match[1], rest[match.end() :]
+    match = _TRAILING.search(rest)
+    return (match[1] or match[2], rest[: match.start()]) if match else ("", rest)
+
+
+def parse(stdout: bytes, stderr: bytes) -> Parsed:
+    """Findings of stdout, of stderr if stdout had none. Notes belong to the error before them and are no findings."""
+    parsed = _lines(stdout)
+    if not parsed.findings and stderr:
+        other = _lines(stderr)
+        parsed.findings = other.findings
+    return parsed
+
+
+def _lines(data: bytes) -> Parsed:
+    parsed = Parsed()
+    rest: list[str] = []
+    for line in strip_ansi(data).decode("utf-8", "surrogateescape").split("\n"):
+        match = _place(line.rstrip("\r"))
+        if match is None:
+            rest.append(line)
+            continue
+        path = match["path"].strip()
+        message = match["rest"].strip()
+        level = _SEVERITY.match(message)
+        severity = "error"
+        rule = ""
+        if level:
+            word = level[1].lower()
+            if word in _ASIDE:
+                if not parsed.findings or parsed.findings[-1].path != path:
+                    rest.append(line)
+                continue
+            severity = _LEVEL.get(word, "info")
+            rule = level[2] or ""
+            message = message[level.end() :]
+        if not rule:
+            rule, message = _rule(message)
+        if not message and rule not in SYNTAX_RULES and not match["rest"].strip():
+            rest.append(line)
+            continue
+        parsed.findings.append(raw(path, int(match["line"]), int(match["column"] or 0), rule, message, severity))
+    return leftover(parsed, rest)

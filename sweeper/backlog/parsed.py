@@ -1,0 +1,93 @@
+"""What a format's parser hands back, and the cleaning of hostile text.
+
+Imported by the parsing child, so it imports nothing of the package and little of the library.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import NamedTuple
+
+FINDING = "finding"
+SYNTAX = "syntax"  # the file does not parse: not a rule that anybody can fix by its rule
+IGNORED = "ignored"  # the linter says that it ignored the file
+
+MAX_MESSAGE = 1000  # characters
+MAX_RULE = 200
+MAX_PATH = 4096
+MAX_NUMBER = 2**31 - 1
+
+# Rules by which linters say "this file could not be read or parsed".
+SYNTAX_RULES = frozenset(
+    {"invalid-syntax", "syntax-error", "syntax", "parse-error", "parsing-error", "io-error", "E902", "E999", "E0001"}
+)
+
+# CSI sequences, OSC sequences (OSC-8 links among them, ended by BEL or ST), and two-byte escapes.
+_ANSI = re.compile(rb"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\)|\x1b[@-Z\\^_]")
+_ANSI_TEXT = re.compile(_ANSI.pattern.decode("ascii"))
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+_SPACES = re.compile(r"\s+")
+
+
+class Raw(NamedTuple):
+    """One result as the tool printed it. `line` and `column` are the tool's numbers, 0 where it gave none."""
+
+    path: str
+    line: int
+    column: int
+    rule: str
+    message: str
+    severity: str = "error"  # error | warning | info
+    kind: str = FINDING
+
+
+@dataclass(slots=True)
+class Parsed:
+    """The content of one output.
+
+    `understood`: a whole document of this format was there, so that "no findings" can be believed.
+    `unparsed` counts lines (or elements of a document) that were not understood, `malformed` those of them
+    that lie inside a document; `residue` is the first line that was not understood and looks like a finding.
+    `note` is text around a document, `failed` the tool's own word that it failed, `incomplete` that it did
+    not look at everything.
+    """
+
+    findings: list[Raw] = field(default_factory=list)
+    understood: bool = False
+    unparsed: int = 0
+    malformed: int = 0
+    residue: str = ""
+    note: str = ""
+    failed: str = ""
+    incomplete: str = ""
+
+
+def strip_ansi(data: bytes) -> bytes:
+    return _ANSI.sub(b"", data) if b"\x1b" in data else data
+
+
+def plain(text: str, limit: int = MAX_MESSAGE) -> str:
+    """One line of printable text: no escapes, control characters or lone surrogates, at most `limit` long."""
+    text = _ANSI_TEXT.sub("", text[: limit * 4]) if "\x1b" in text else text[: limit * 4]
+    text = _SPACES.sub(" ", _CONTROL.sub(" ", text)).strip()
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def head(text: str, lines: int = 10) -> str:
+    """The first lines of what a tool said, each printable, for an error message."""
+    printable = (plain(line, 200) for line in text[:4000].splitlines())
+    return "\n".join(islice((line for line in printable if line), lines))
+
+
+def number(value: object) -> int:
+    """A line or column: an int within bounds, 0 for anything else."""
+    return value if type(value) is int and 0 <= value <= MAX_NUMBER else 0
+
+
+def raw(path: str, line: object, column: object, rule: str, message: str, severity: str, kind: str = "") -> Raw:
+    """A `Raw` within its bounds; the kind follows from the rule unless the tool named it."""
+    rule = plain(rule, MAX_RULE)
+    kind = kind or (SYNTAX if rule in SYNTAX_RULES else FINDING)
+    return Raw(path[:MAX_PATH], number(line), number(column), rule, plain(message), severity, kind)

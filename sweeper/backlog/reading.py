@@ -1,0 +1,88 @@
+"""What the parsing child makes of one output: bytes in, a compact value out.
+
+Runs inside the child on hostile bytes; the coordinator only ever sees a `Reading`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sweeper.backlog.formats import FORMATS
+from sweeper.backlog.parsed import Parsed, Raw, head, plain, strip_ansi
+from sweeper.backlog.sniff import sniff
+
+MAX_FINDINGS = 250_000
+_HEAD = 1 << 16
+_CRASH = re.compile(
+    r"(?m)^(?:Traceback \(most recent call last\):|thread '[^\n]{0,200}' (?:\(\d+\) )?panicked at |panic: |"
+    r"fatal error: |error: internal |Fatal Python error: |Segmentation fault|node:internal/|"
+    r"Exception in thread \"|\S{1,200}: (?:symbol lookup error|error while loading shared libraries): )"
+)
+
+
+@dataclass(slots=True)
+class Reading:
+    """`failed`: why this says nothing at all. `crash`: the line by which a program shows that it crashed.
+    `stdout` and `stderr`: their first printable lines. `blank`: stdout was empty."""
+
+    format: str = ""
+    parsed: Parsed = field(default_factory=Parsed)
+    blank: bool = True
+    crash: str = ""
+    incomplete: str = ""
+    stdout: str = ""
+    stderr: str = ""
+    failed: str = ""
+
+
+def read(stdout: bytes, stderr: bytes, format: str, streams: Sequence[str], incomplete: str) -> Reading:
+    """Raises MemoryError, RecursionError: the child reports them. `format`: a name of the table or "auto"."""
+    other = stderr if "stderr" in streams else b""
+    name = sniff(stdout, other) if format == "auto" else format
+    parsed = FORMATS[name or "text"].parse(stdout, other)
+    if len(parsed.findings) > MAX_FINDINGS:
+        return Reading(failed=f"more than {MAX_FINDINGS} findings: narrow the check to fewer rules or folders")
+    texts = [strip_ansi(data[:_HEAD]).decode("utf-8", "replace") for data in (stdout, stderr)]
+    # Inside a document, text that looks like a crash is somebody's message.
+    crash = next(
+        (m for m in (_CRASH.search(t) for t in (texts[1], *([] if parsed.understood else texts[:1]))) if m), None
+    )
+    partial = re.search(incomplete, texts[1]) if incomplete else None
+    return Reading(
+        format=name,
+        parsed=parsed,
+        blank=not stdout.strip(),
+        crash=plain(_last_line_of_crash(crash)) if crash else "",
+        incomplete=parsed.incomplete or (plain(partial[0], 300) if partial else ""),
+        stdout=head(texts[0]),
+        stderr=head(texts[1]),
+    )
+
+
+def _last_line_of_crash(match: re.Match[str]) -> str:
+    """The line that names the error: for Python the first unindented one after the traceback's head."""
+    lines = match.string[match.start() :].splitlines()
+    if not lines[0].startswith("Traceback"):
+        return lines[0]
+    return next((line for line in lines[1:] if line.strip() and not line.startswith(" ")), lines[0])
+
+
+def to_wire(reading: Reading) -> dict[str, Any]:
+    parsed = reading.parsed
+    return {
+        "format": reading.format,
+        "findings": parsed.findings,
+        "parsed": {
+            name: getattr(parsed, name)
+            for name in ("understood", "unparsed", "malformed", "residue", "note", "failed", "incomplete")
+        },
+        **{name: getattr(reading, name) for name in ("blank", "crash", "incomplete", "stdout", "stderr", "failed")},
+    }
+
+
+def from_wire(value: dict[str, Any]) -> Reading:
+    parsed = Parsed(findings=[Raw(*item) for item in value.pop("findings")], **value.pop("parsed"))
+    return Reading(parsed=parsed, **value)

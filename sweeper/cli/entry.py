@@ -1,0 +1,67 @@
+"""The way in: runs a command and turns whatever ends it into an exit code and a message."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Sequence
+
+import click
+
+from sweeper.cli.console import Console
+from sweeper.cli.group import sweeper
+from sweeper.errors import SweeperError
+
+INTERNAL = 70
+PIPE_CLOSED = 128 + signal.SIGPIPE
+INTERRUPTED = 128 + signal.SIGINT
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command line (without the program's name); the exit code."""
+    console = Console()
+    try:
+        code = sweeper.main(args=argv, prog_name="sweeper", standalone_mode=False, obj=console)
+        sys.stdout.flush()
+        return code if isinstance(code, int) else 0
+    except click.exceptions.Exit as end:
+        return end.exit_code
+    except click.ClickException as problem:
+        problem.show()
+        return problem.exit_code
+    except (KeyboardInterrupt, click.Abort):
+        return INTERRUPTED
+    except (BrokenPipeError, SystemExit):
+        # Whoever read our results has gone (click turns that into an exit of its own, with the code of remaining
+        # findings); the interpreter must not complain about it once more at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return PIPE_CLOSED
+    except Exception as problem:
+        return _failed(problem, console)
+
+
+def _failed(problem: Exception, console: Console) -> int:
+    known = _known(problem)
+    if console.debug:
+        import traceback
+
+        console.warn("".join(traceback.format_exception(problem)).rstrip())
+    if known is not None:
+        console.warn(f"sweeper: {known}")
+        for line in known.hint.splitlines():
+            console.warn(f"  {line}")
+        return known.exit_code
+    console.warn(f"sweeper: internal error: {type(problem).__name__}: {problem}")
+    if not console.debug:
+        console.warn("  SWEEPER_DEBUG=1 shows where")
+    return INTERNAL
+
+
+def _known(problem: BaseException) -> SweeperError | None:
+    """The error that a person can act on, also out of a group of several tasks' errors."""
+    if isinstance(problem, SweeperError):
+        return problem
+    if isinstance(problem, BaseExceptionGroup):
+        return next((found for inner in problem.exceptions if (found := _known(inner))), None)
+    return None

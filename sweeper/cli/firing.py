@@ -1,0 +1,243 @@
+"""One fire from the command line: wired, watched, stoppable, and its report printed."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+
+from sweeper.backlog.tools import recognise
+from sweeper.cli import reading, signals, sweeps, wiring
+from sweeper.cli.console import Console
+from sweeper.cli.options import Wanted
+from sweeper.config import Config, SweepConfig, argv
+from sweeper.errors import CheckBroken, ConfigError
+from sweeper.fire import Fired, Hooks, Order, Tools, fire
+from sweeper.ground import Selection
+from sweeper.ledger.contract import Ledger, Run
+from sweeper.live import Lines, Live, View
+from sweeper.plan import plan
+from sweeper.records import CheckState
+from sweeper.repo import Repo
+from sweeper.report.document import plan_document, report_document
+from sweeper.report.text import plan_text, report_text
+from sweeper.scheduler import Why
+
+TICK = 0.25  # seconds between two pictures of the live view
+ASK = 4  # ticks between two questions to the ledger
+
+
+async def run(wanted: Wanted, console: Console, *, as_json: bool = False, live: bool = True) -> int:
+    """Fire the sweeps; their report on stdout; the exit code. Raises SweeperError."""
+    with signals.caught(console.warn) as caught:
+        fired = await drain_once(wanted, console, caught, live=live)
+        return finish([fired] if fired else [], caught, console, as_json=as_json)
+
+
+async def drain_once(wanted: Wanted, console: Console, caught: signals.Caught, *, live: bool) -> Fired | None:
+    """One fire of the wanted sweeps; None if a signal ended it early. Raises SweeperError."""
+    async with wiring.repository() as repo:
+        settled = sweeps.settle(wanted, repo.top, console)
+        await _say_uncommitted(wanted.base, repo, console)
+        async with wiring.workbench(repo, settled.config, list(settled.sweeps.values()), console) as tools:
+            order = Order(
+                sweeps=settled.sweeps,
+                digest=settled.digest,
+                base=wanted.base,
+                fresh=wanted.fresh,
+                selection=await _selection(wanted, settled.sweeps, tools),
+                limits=settled.config.limits,
+                sandbox=settled.config.sandbox,
+                lease=settled.config.dispatcher.lease,
+            )
+            return await watched(order, tools, caught, console, live=live)
+
+
+async def show_plan(wanted: Wanted, console: Console, *, as_json: bool = False) -> int:
+    """Print what `run` would do; 0 if there is nothing to do, else 1. Raises SweeperError."""
+    with signals.caught(console.warn) as caught:
+        async with wiring.repository() as repo:
+            settled = sweeps.settle(wanted, repo.top, console)
+            await _say_uncommitted(wanted.base, repo, console)
+            async with wiring.reading(repo, settled.config) as ledger:
+                chosen = list(settled.sweeps.values())
+                async with wiring.workbench(repo, settled.config, chosen, console, ledger=ledger) as tools:
+                    order = Order(
+                        sweeps=settled.sweeps,
+                        digest=settled.digest,
+                        base=wanted.base,
+                        fresh=wanted.fresh,
+                        selection=await _selection(wanted, settled.sweeps, tools),
+                        limits=settled.config.limits,
+                        sandbox=settled.config.sandbox,
+                    )
+                    hooks = Hooks(say=console.say, cancel=caught.cancel)
+                    with caught.stopping():
+                        plans = await plan(order, tools, hooks, ledger=ledger)
+    if caught.first is not None:
+        return caught.exit_code
+    console.result(plan_document(plans) if as_json else "\n".join(map(plan_text, plans)))
+    return 0 if not any(each.units for each in plans) else 1
+
+
+async def resume(wanted: Wanted, console: Console, *, as_json: bool = False, live: bool = True) -> int:
+    """Go on with each sweep's newest run that was not drained, as it was started; its report. Raises SweeperError."""
+    fired: list[Fired] = []
+    with signals.caught(console.warn) as caught:
+        async with wiring.repository() as repo:
+            config = sweeps.settings(wanted, repo.top, console)
+            for base, runs in (await _unfinished(wanted, repo, config)).items():
+                chosen = {run.sweep: sweep for run, sweep in runs}
+                digests = {run.sweep: run.digest for run, _ in runs}
+                async with wiring.workbench(repo, config, list(chosen.values()), console) as tools:
+                    order = Order(
+                        sweeps=chosen,
+                        digest=digests.__getitem__,
+                        base=base,
+                        limits=config.limits,
+                        sandbox=config.sandbox,
+                        lease=config.dispatcher.lease,
+                    )
+                    one = await watched(order, tools, caught, console, live=live)
+                if one is not None:
+                    fired.append(one)
+                if caught.first is not None:
+                    break
+    if not fired and caught.first is None:
+        console.say("every run is drained: nothing to resume")
+    return finish(fired, caught, console, as_json=as_json)
+
+
+async def _unfinished(wanted: Wanted, repo: Repo, config: Config) -> dict[str, list[tuple[Run, SweepConfig]]]:
+    """Base -> the runs on it that can go on, with the configuration that they were started with."""
+    found: dict[str, list[tuple[Run, SweepConfig]]] = {}
+    async with wiring.reading(repo, config) as ledger:
+        if ledger is None:
+            raise ConfigError(f"no sweep was run in {repo.top} yet", hint="`sweeper run` starts one")
+        newest = await reading.newest(ledger)
+        if unknown := [name for name in wanted.sweeps if name not in newest]:
+            raise ConfigError(f"no run of a sweep {unknown[0]!r} is known", hint=f"known: {', '.join(newest)}")
+        for run in newest.values():
+            if run.ended == Why.DRAINED or (wanted.sweeps and run.sweep not in wanted.sweeps):
+                continue
+            kept = (await ledger.notes(run.id))["config"]
+            found.setdefault(run.base, []).append((run, SweepConfig.model_validate(kept)))
+    return found
+
+
+async def watched(order: Order, tools: Tools, caught: signals.Caught, console: Console, *, live: bool) -> Fired | None:
+    """Fire under a view; None if a signal ended it before there was anything to report."""
+    before = console.sink
+    hooks = Hooks(say=console.say, cancel=caught.cancel)
+    fired: Fired | None = None
+    with _view(console, live=live) as view, caught.stopping():
+        console.sink = view.say
+        hooks.on_event = view.on_event
+        try:
+            async with anyio.create_task_group() as group:
+                if isinstance(view, Live):
+                    group.start_soon(_ticking, view, order, tools.ledger)
+                fired = await fire(order, tools, hooks)
+                group.cancel_scope.cancel()
+        finally:
+            console.sink = before
+    return fired
+
+
+def finish(fired: Sequence[Fired], caught: signals.Caught, console: Console, *, as_json: bool) -> int:
+    """Print the reports; the exit code: of several fires the gravest."""
+    code = caught.exit_code if caught.first is not None else max((each.exit_code for each in fired), default=0)
+    reports = [report for each in fired for report in each.reports]
+    if as_json:
+        ended = "; ".join(dict.fromkeys(each.ended or str(each.why) for each in fired))
+        console.result(report_document(reports, ended=ended, exit_code=code))
+    elif reports:
+        console.result("\n".join(map(report_text, reports)))
+    if caught.first is not None:
+        console.warn("interrupted; nothing is lost: `sweeper resume` goes on from here")
+    return code
+
+
+def _view(console: Console, *, live: bool) -> View:
+    now = time.time()
+    if live and console.interactive and not console.quiet:
+        from rich.console import Console as Rich
+
+        rich = Rich(file=sys.stderr, no_color=not console.colour, highlight=False, markup=False, emoji=False)
+        return Live(rich, now)
+    return Lines(console.sink if not console.quiet else lambda line: None, now)
+
+
+async def _ticking(view: Live, order: Order, ledger: Ledger) -> None:
+    tick = 0
+    while True:
+        if tick % ASK == 0:
+            await _tell(view, order, ledger)
+        tick += 1
+        view.tick(time.time())
+        await anyio.sleep(TICK)
+
+
+async def _tell(view: Live, order: Order, ledger: Ledger) -> None:
+    rounds: dict[str, int] = {}
+    units: dict[str, int] = {}
+    for sweep in order.sweeps:
+        run = await ledger.latest_run(sweep)
+        if run is None or run.ended:
+            continue
+        rounds[sweep] = run.round
+        for state, number in (await ledger.counts(run.id)).units.items():
+            units[state] = units.get(state, 0) + number
+    if rounds:
+        view.board.told(rounds, units)
+
+
+async def _say_uncommitted(base: str, repo: Repo, console: Console) -> None:
+    if base == "HEAD" and (dirty := await repo.is_dirty()):
+        console.say(f"uncommitted edits are not included: {dirty[0]}" + (" and others" if len(dirty) > 1 else ""))
+
+
+async def _selection(wanted: Wanted, chosen: Mapping[str, SweepConfig], tools: Tools) -> Selection | None:
+    """The findings of --from. Raises ConfigError if they can't be read, CheckBroken if they are not understood."""
+    if wanted.source is None:
+        return None
+    if len(chosen) != 1:
+        raise ConfigError("--from gives the findings of one sweep", hint=f"name one of {', '.join(chosen)}")
+    (config,) = chosen.values()
+    with tempfile.TemporaryDirectory(prefix="sweeper-") as folder:
+        given = Path(folder) / "given"
+        await anyio.to_thread.run_sync(_copy, wanted.source, given)
+        result = await tools.parser.parse(
+            given,
+            Path(folder) / "nothing",
+            exit_code=None,
+            format=config.format,
+            tool=recognise(argv(config.check)),
+            root=config.root,
+            listing=await tools.repo.listing(await tools.repo.resolve(wanted.base)),
+            checkouts=(str(tools.repo.top),),
+            foreign=True,
+        )
+    if result.state is CheckState.BROKEN:
+        raise CheckBroken(f"--from {wanted.source}: {result.why}", hint="give the format's name with --format")
+    return Selection(result.findings)
+
+
+def _copy(source: str, target: Path) -> None:
+    try:
+        with target.open("wb") as out:
+            if source == "-":
+                shutil.copyfileobj(sys.stdin.buffer, out)
+            else:
+                with open(source, "rb") as file:
+                    shutil.copyfileobj(file, out)
+    except OSError as problem:
+        raise ConfigError(
+            f"--from {source}: {problem.strerror}", hint="give a readable file, or - for standard input"
+        ) from problem

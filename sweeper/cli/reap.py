@@ -1,0 +1,47 @@
+"""`sweeper reap`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from sweeper.cli import options
+from sweeper.cli.console import Console
+
+
+@click.command()
+@options.CONFIG
+@options.JSON
+@click.pass_obj
+def command(console: Console, config: Path | None, as_json: bool) -> int:
+    """Remove the sandboxes that dead coordinators left behind.
+
+    Exactly those that carry this program's marks and whose owner is gone, or whose deadline has
+    passed. Every run does the same when it starts.
+    """
+    import anyio
+
+    return anyio.run(_reap, console, config, as_json)
+
+
+async def _reap(console: Console, config: Path | None, as_json: bool) -> int:
+    from sweeper import configfile
+    from sweeper.cli import wiring
+    from sweeper.reconcile import reap
+    from sweeper.report.document import document
+
+    removed = {}
+    async with wiring.repository() as repo:
+        settings = configfile.load(repo.top, explicit=config, environ=console.environ, overrides={}).config
+        async with wiring.every_backend(settings) as backends, wiring.entered(repo, settings) as ledger:
+            for backend in backends:
+                removed[backend.name] = await reap(ledger, backend)
+    if as_json:
+        console.result(document("reap", removed=removed))
+        return 0
+    for name, number in removed.items():
+        console.result(f"{name}: {number:,} removed")
+    if not removed:
+        console.say("no kind of sandbox works here: there is nothing to remove")
+    return 0

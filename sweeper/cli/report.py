@@ -1,0 +1,57 @@
+"""`sweeper report`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from sweeper.cli import options
+from sweeper.cli.console import Console
+
+
+@click.command()
+@click.argument("sweeps", nargs=-1, metavar="[SWEEP]...")
+@click.option("--run", "run_id", metavar="RUN", help="This run instead of each sweep's newest one.")
+@click.option("--markdown", is_flag=True, help="As Markdown, for a pull request or a job summary.")
+@options.CONFIG
+@options.JSON
+@click.pass_obj
+def command(
+    console: Console, sweeps: tuple[str, ...], run_id: str | None, markdown: bool, config: Path | None, as_json: bool
+) -> int:
+    """Print the report of a run again.
+
+    Made from the ledger alone: what became of every finding, the attempts, the gate, the cost.
+    """
+    import anyio
+
+    if markdown and as_json:
+        raise click.UsageError("--markdown and --json exclude each other")
+    return anyio.run(
+        _report, console, sweeps, run_id, config, "markdown" if markdown else "json" if as_json else "text"
+    )
+
+
+async def _report(console: Console, sweeps: tuple[str, ...], run_id: str | None, config: Path | None, form: str) -> int:
+    from sweeper.cli import reading
+    from sweeper.errors import ConfigError
+    from sweeper.report.build import build
+    from sweeper.report.document import report_document
+    from sweeper.report.markdown import report_markdown
+    from sweeper.report.text import report_text
+
+    async with reading.ledger(console, config) as (ledger, _):
+        newest = await reading.newest(ledger)
+        if unknown := [name for name in sweeps if name not in newest]:
+            raise ConfigError(f"no run of a sweep {unknown[0]!r} is known", hint=f"known: {', '.join(newest)}")
+        if run_id is not None:
+            runs = [reading.pick(await ledger.runs(reading.RUNS), run_id)]
+        else:
+            runs = [run for name, run in newest.items() if not sweeps or name in sweeps]
+        reports = [await build(ledger, run) for run in runs]
+    if form == "json":
+        console.result(report_document(reports))
+    else:
+        console.result("\n".join(map(report_markdown if form == "markdown" else report_text, reports)))
+    return 0

@@ -1,0 +1,43 @@
+"""`sweeper run`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from sweeper.cli import options
+from sweeper.cli.console import Console
+
+
+@click.command(cls=options.TakesCheck)
+@options.what
+@click.option("--dry-run", is_flag=True, help="Show what would be done, like `sweeper plan`.")
+@options.JSON
+@options.LIVE
+@options.QUIET
+@options.VERBOSE
+@click.pass_obj
+def command(console: Console, /, dry_run: bool, as_json: bool, no_live: bool, **given: Any) -> int:
+    """Drain sweeps: fix their findings, unit by unit, into a verified branch.
+
+    Without arguments: every sweep of the configuration. A check after -- (or with --check) needs no
+    configuration; without --fix its ladder is the tool's own fixers:
+
+    \b
+        sweeper run -- ruff check .
+        ruff check --output-format json . | sweeper run --from - --check "ruff check ."
+
+    An unfinished run of the same base and configuration is gone on with. The result is the branch
+    sweeper/SWEEP, with one commit per unit; your work tree is never touched.
+    """
+    console.quiet, console.verbose = given.pop("quiet"), given.pop("verbose")
+    wanted = options.wanted(given)
+
+    import anyio
+
+    from sweeper.cli import firing
+
+    if dry_run:
+        return anyio.run(lambda: firing.show_plan(wanted, console, as_json=as_json))
+    return anyio.run(lambda: firing.run(wanted, console, as_json=as_json, live=not no_live))

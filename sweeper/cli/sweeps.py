@@ -1,0 +1,122 @@
+"""Command line and configuration -> the sweeps to run."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from pydantic import ValidationError
+
+from sweeper import configfile
+from sweeper.backlog.tools import GENERIC, recognise
+from sweeper.cli.console import Console
+from sweeper.cli.options import Wanted
+from sweeper.config import Config, SweepConfig, argv
+from sweeper.errors import ConfigError
+from sweeper.fire import with_default_ladder
+
+
+@dataclass(frozen=True)
+class Settled:
+    """The configuration with the command line in it, and the sweeps to run, with their ladders."""
+
+    config: Config
+    sweeps: Mapping[str, SweepConfig]
+    path: Path | None = None
+
+    def digest(self, sweep: str) -> str:
+        return configfile.digest(self.config.model_copy(update={"sweep": dict(self.sweeps)}), sweep)
+
+
+def settle(wanted: Wanted, top: Path, console: Console) -> Settled:
+    """Raises ConfigError for a sweep that there is not, or none at all."""
+    loaded = _load(wanted, top, console)
+    if wanted.check:
+        sweeps = {_name(wanted): _ad_hoc(wanted)}
+        if loaded.config.sweep and not wanted.sweeps:
+            console.detail(f"sweeper: the check of the command line is run, not the sweeps of {loaded.path}")
+        config = loaded.config
+    else:
+        names = _names(wanted.sweeps, loaded.config, top)
+        changes = {f"sweep.{name}.{key}": value for name in names for key, value in _changes(wanted).items()}
+        overrides = _limits(wanted) | changes
+        config = configfile.load(top, explicit=wanted.config, environ=console.environ, overrides=overrides).config
+        sweeps = {name: config.sweep[name] for name in names}
+    return Settled(config, {name: with_default_ladder(sweep) for name, sweep in sweeps.items()}, loaded.path)
+
+
+def settings(wanted: Wanted, top: Path, console: Console) -> Config:
+    """The configuration with the limits of the command line in it."""
+    return _load(wanted, top, console).config
+
+
+def _load(wanted: Wanted, top: Path, console: Console) -> configfile.Loaded:
+    loaded = configfile.load(top, explicit=wanted.config, environ=console.environ, overrides=_limits(wanted))
+    if loaded.ignored:
+        console.warn(f"sweeper: no such setting, ignored: {', '.join(loaded.ignored)}")
+    return loaded
+
+
+def _limits(wanted: Wanted) -> dict[str, Any]:
+    return {
+        "limits.slots": wanted.slots,
+        "limits.units_per_fire": wanted.units_per_fire,
+        "limits.wall": wanted.wall,
+        "sandbox.backend": wanted.sandbox,
+    }
+
+
+def _changes(wanted: Wanted) -> dict[str, Any]:
+    """What the command line says about a sweep, key -> value."""
+    given = {
+        "format": wanted.format,
+        "test": wanted.test,
+        "partition": wanted.partition,
+        "max_rounds": wanted.max_rounds,
+        "slots": wanted.slots,
+        "setup": list(wanted.setup) or None,
+        "ladder": [{"run": command} for command in wanted.fix] or None,
+    }
+    return {key: value for key, value in given.items() if value is not None}
+
+
+def _names(asked: Sequence[str], config: Config, top: Path) -> list[str]:
+    if not config.sweep:
+        raise ConfigError(
+            f"no sweep is configured for {top}",
+            hint="`sweeper init` writes a sweeper.toml; without one give the check: sweeper run -- ruff check .",
+        )
+    unknown = [name for name in asked if name not in config.sweep]
+    if unknown:
+        known = ", ".join(config.sweep)
+        raise ConfigError(f"there is no sweep {unknown[0]!r}", hint=f"configured are: {known}")
+    return list(dict.fromkeys(asked)) or list(config.sweep)
+
+
+def _ad_hoc(wanted: Wanted) -> SweepConfig:
+    check = wanted.check if isinstance(wanted.check, str) else list(wanted.check)
+    try:
+        return SweepConfig.model_validate({"check": check, **_changes(wanted)})
+    except ValidationError as problem:
+        error = problem.errors(include_url=False)[0]
+        key = ".".join(map(str, error["loc"]))
+        what = error["msg"].removeprefix("Value error, ")
+        raise ConfigError(
+            f"the command line: {key} = {error['input']!r}: {what}", hint="see `sweeper run --help`"
+        ) from None
+
+
+def _name(wanted: Wanted) -> str:
+    """A sweep of the command line is called as its one SWEEP argument says, else as its tool."""
+    if len(wanted.sweeps) > 1:
+        raise ConfigError("a check of the command line is one sweep", hint=f"name one of {', '.join(wanted.sweeps)}")
+    if wanted.sweeps:
+        return wanted.sweeps[0]
+    words = argv(wanted.check)
+    tool = recognise(words)
+    name = tool.name if tool is not GENERIC else PurePosixPath(words[0]).name
+    return re.sub(r"[^A-Za-z0-9._-]", "-", os.fsencode(name).decode("ascii", "replace")).strip(".-_")[:64] or "check"

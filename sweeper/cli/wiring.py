@@ -1,0 +1,188 @@
+"""The only place that names concrete backends: repository, ledger, sandboxes, parser and owner of one command."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sweeper.cli.console import Console
+from sweeper.config import Config, SandboxConfig, SweepConfig
+from sweeper.errors import NoSandbox, SandboxFailed
+from sweeper.ledger import make_owner, open_ledger
+from sweeper.ledger.contract import Ledger
+from sweeper.records import Owner
+from sweeper.repo import Repo
+from sweeper.sandbox.contract import Backend, Probe, Toolchain
+
+if TYPE_CHECKING:
+    from sweeper.fire import Tools
+    from sweeper.sandbox.docker import Docker
+
+# Backends and the fire itself are imported where they are used: `status` and `why` start without them.
+
+PROMPTS = Path(".sweeper/prompts")  # a project's own templates, below its top
+
+
+@asynccontextmanager
+async def repository(start: Path | None = None) -> AsyncIterator[Repo]:
+    """The repository of the working folder. Raises ConfigError if there is none."""
+    async with await Repo.open(start or Path.cwd()) as repo:
+        yield repo
+
+
+@asynccontextmanager
+async def reading(repo: Repo, config: Config) -> AsyncIterator[Ledger | None]:
+    """The ledger to read from, None where nothing was ever written; no owner enters it."""
+    if not config.ledger.url and not (repo.state / "ledger.sqlite3").exists():
+        yield None
+        return
+    ledger = open_ledger(config.ledger.url, repo.state)
+    try:
+        yield ledger
+    finally:
+        await ledger.aclose()
+
+
+@asynccontextmanager
+async def workbench(
+    repo: Repo, config: Config, sweeps: Sequence[SweepConfig], console: Console, *, ledger: Ledger | None = None
+) -> AsyncIterator[Tools]:
+    """Everything a fire needs, closed again in the end. `ledger`: one that is open already and stays so.
+
+    Raises NoSandbox with every backend's reasons if none works here.
+    """
+    from sweeper.backlog.child import Parser
+    from sweeper.fire import Tools
+
+    async with AsyncExitStack() as stack:
+        owner = make_owner()
+        if ledger is None:
+            ledger = open_ledger(config.ledger.url, repo.state)
+            stack.push_async_callback(ledger.aclose)
+        backend = await choose(owner, config, sweeps, console)
+        stack.push_async_callback(backend.aclose)
+        parser = Parser()
+        stack.push_async_callback(parser.aclose)
+        prompts = repo.top / PROMPTS
+        yield Tools(repo, ledger, backend, parser, owner, repo.state, prompts if prompts.is_dir() else None)
+
+
+def store() -> Path:
+    """Where snapshots are kept, shared by all repositories of this user; a sandbox's user must be able to enter it."""
+    if chosen := os.environ.get("SWEEPER_CACHE"):
+        return Path(chosen)
+    if os.geteuid() == 0:
+        return Path("/var/cache/sweeper")
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "sweeper"
+
+
+def bubblewrap(owner: Owner, config: SandboxConfig, slots: int) -> Backend:
+    from sweeper.sandbox.bubblewrap import Bubblewrap
+
+    return Bubblewrap(store(), owner, slots=slots, ca_certificates=_certificates(config))
+
+
+def docker(owner: Owner, config: SandboxConfig, slots: int) -> Docker:
+    from sweeper.sandbox.docker import Docker
+
+    return Docker(
+        store(),
+        owner,
+        slots=slots,
+        ca_certificates=_certificates(config),
+        runtime=config.runtime,
+    )
+
+
+async def choose(owner: Owner, config: Config, sweeps: Sequence[SweepConfig], console: Console) -> Backend:
+    """The configured kind of sandbox, or with "auto" the first that works here: docker, then bubblewrap."""
+    # Every agent and every verifier at once, and the check or the gate beside them.
+    slots = config.limits.slots + (config.limits.verifiers or config.limits.slots) + 1
+    kind = config.sandbox.backend
+    refusals: list[Probe] = []
+    if kind in ("auto", "docker"):
+        backend: Backend = (engine := docker(owner, config.sandbox, slots))
+        probe = await _probe(backend)
+        if probe.ok and kind == "auto":
+            probe = await _with_images(engine, probe, sweeps)
+        if probe.ok:
+            console.say(f"sandboxes: docker {probe.version}".rstrip())
+            return backend
+        await backend.aclose()
+        refusals.append(probe)
+    if kind in ("auto", "bubblewrap"):
+        backend = bubblewrap(owner, config.sandbox, slots)
+        probe = await _probe(backend)
+        if probe.ok:
+            because = f" (not docker: {refusals[0].why.splitlines()[0]})" if refusals and refusals[0].why else ""
+            console.say(f"sandboxes: bubblewrap {probe.version}{because}")
+            return backend
+        await backend.aclose()
+        refusals.append(probe)
+    why = "; ".join(f"{probe.backend}: {probe.why}" for probe in refusals)
+    hints = [f"{probe.backend}: {probe.hint}" for probe in refusals if probe.hint]
+    raise NoSandbox(f"no sandbox works here, and nothing runs without one: {why}", hint="\n".join(hints))
+
+
+async def _probe(backend: Backend) -> Probe:
+    try:
+        return await backend.probe()
+    except SandboxFailed as problem:
+        return Probe(backend.name, ok=False, why=str(problem), hint=problem.hint)
+
+
+async def _with_images(engine: Docker, probe: Probe, sweeps: Sequence[SweepConfig]) -> Probe:
+    """A refusal if an image would first have to be built or pulled: nobody asked for docker."""
+    for sweep in sweeps:
+        if not await engine.has_image(Toolchain(name=sweep.toolchain, image=sweep.image)):
+            image = sweep.image or f"of the toolchain {sweep.toolchain}"
+            return replace(probe, ok=False, why=f"it has no image {image}; `--sandbox docker` gets it")
+    return probe
+
+
+def _certificates(config: SandboxConfig) -> Path | None:
+    return Path(config.ca_certificates).expanduser() if config.ca_certificates else None
+
+
+def toolchains(sweeps: Sequence[SweepConfig]) -> list[Toolchain]:
+    return [Toolchain(name=sweep.toolchain, image=sweep.image) for sweep in sweeps]
+
+
+@asynccontextmanager
+async def entered(repo: Repo, config: Config) -> AsyncIterator[Ledger]:
+    """The ledger, with this process as an owner in it."""
+    ledger = open_ledger(config.ledger.url, repo.state)
+    try:
+        await ledger.enter(make_owner(), config.dispatcher.lease)
+        yield ledger
+    finally:
+        await ledger.aclose()
+
+
+@asynccontextmanager
+async def every_backend(config: Config) -> AsyncIterator[list[Backend]]:
+    """All kinds of sandboxes that answer here, for what looks at all of them."""
+    async with AsyncExitStack() as stack:
+        owner, found = make_owner(), []
+        for make in (docker, bubblewrap):
+            backend = make(owner, config.sandbox, 1)
+            stack.push_async_callback(backend.aclose)
+            if (await _probe(backend)).ok:
+                found.append(backend)
+        yield found
+
+
+async def probes(config: Config) -> list[Probe]:
+    """What every kind of sandbox says of itself, for `doctor`."""
+    answers, owner = [], make_owner()
+    for make in (docker, bubblewrap):
+        backend = make(owner, config.sandbox, 1)
+        try:
+            answers.append(await _probe(backend))
+        finally:
+            await backend.aclose()
+    return answers

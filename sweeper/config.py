@@ -1,0 +1,272 @@
+"""Configuration: the models with their defaults. `sweeper.configfile` finds, reads and merges it.
+
+The docstring below a field is its description in the JSON Schema that ships (`sweeper.schema.json`).
+The check's own configuration is never read from here: it comes from the base commit.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
+
+from sweeper.errors import ConfigError
+
+SECONDS = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
+BYTES = {"": 1, "b": 1} | {
+    prefix + suffix: factor ** (power + 1)
+    for suffix, factor in (("b", 1000), ("ib", 1024))
+    for power, prefix in enumerate("kmgt")
+}
+QUANTITY = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", re.IGNORECASE)
+
+
+def parse_seconds(value: Any) -> float:
+    """Seconds from 10, 1.5, "60s", "3m", "1.5 h" or "2d". Raises ValueError."""
+    number = _quantity(value, SECONDS, 'seconds as a number, or a string such as "60s", "3m", "1.5h" or "2d"')
+    if number < 0:
+        raise ValueError("a duration is never negative")
+    return number
+
+
+def parse_bytes(value: Any) -> int:
+    """Bytes from 1024, "512MB" (decimal) or "2GiB" (binary). Raises ValueError."""
+    number = _quantity(
+        value, BYTES, 'bytes as a whole number, or a string such as "512MB" (decimal) or "2GiB" (binary)'
+    )
+    if number < 1 or number != int(number):
+        raise ValueError("a size is a whole number of bytes above 0")
+    return int(number)
+
+
+def _quantity(value: Any, units: Mapping[str, float], expected: str) -> float:
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value):
+        return value
+    if isinstance(value, str) and (found := QUANTITY.fullmatch(value)) and found[2].lower() in units:
+        return float(found[1]) * units[found[2].lower()]
+    raise ValueError(f"expected {expected}")
+
+
+def argv(template: str | Sequence[str]) -> tuple[str, ...]:
+    """The argument list of a command: a string by shell quoting rules without a shell, or a list as it is.
+
+    An empty template gives (). Raises ConfigError for unbalanced quotes and NUL characters.
+    """
+    try:
+        words = tuple(shlex.split(template)) if isinstance(template, str) else tuple(template)
+    except ValueError as problem:
+        hint = "check the quotes, or write the command as a list of words"
+        raise ConfigError(f"not a command line: {template!r}: {problem}", hint=hint) from problem
+    if any("\0" in word for word in words):
+        raise ConfigError(f"a command cannot hold a NUL character: {template!r}", hint="remove it")
+    return words
+
+
+def _command(value: str | list[str]) -> str | list[str]:
+    try:
+        argv(value)
+    except ConfigError as problem:
+        raise ValueError(f"{problem}; {problem.hint}") from problem
+    return value
+
+
+def _some_command(value: str | list[str]) -> str | list[str]:
+    if not argv(value):
+        raise ValueError("expected a command, not nothing")
+    return value
+
+
+def _inside(value: str) -> str:
+    if value.startswith("/") or ".." in value.split("/"):
+        raise ValueError("expected a path inside the repository, relative to its top")
+    return value
+
+
+Seconds = Annotated[
+    float,
+    BeforeValidator(parse_seconds),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "number", "minimum": 0},
+                {"type": "string", "pattern": r"^\s*\d+(\.\d+)?\s*(ms|s|m|min|h|d)?\s*$"},
+            ]
+        }
+    ),
+]
+Bytes = Annotated[
+    int,
+    BeforeValidator(parse_bytes),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "integer", "minimum": 1},
+                {"type": "string", "pattern": r"^\s*\d+(\.\d+)?\s*([kKmMgGtT]?[iI]?[bB])?\s*$"},
+            ]
+        }
+    ),
+]
+Command = Annotated[str | list[str], AfterValidator(_command)]
+CommandLine = Annotated[str, AfterValidator(_command)]
+Inside = Annotated[str, AfterValidator(_inside)]
+SweepName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
+
+
+class Model(BaseModel):
+    # Strict, so that `slots = true` or `slots = "4"` in a file is an error and not a guess.
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, use_attribute_docstrings=True)
+
+
+class ClocksConfig(Model):
+    """The three clocks of a sandbox. A number is seconds; strings such as "90s", "10m", "1h" work too."""
+
+    first_output: Seconds | None = None
+    """Longest wait for the first byte of output."""
+    idle: Seconds | None = None
+    """Longest silence between two outputs."""
+    wall: Seconds = Field(default=600.0, gt=0)
+    """Longest life of the command."""
+
+
+class RungConfig(Model):
+    """One rung of a ladder: how to try."""
+
+    agent: str = Field(default="command", min_length=1)
+    """Which agent: "command" runs `run`."""
+    run: Command = ""
+    """The command of agent = "command"; "{files}" expands to the unit's paths."""
+    model: str = ""
+    """The agent's model."""
+    prompt: str = "standard"
+    """Name of a prompt template."""
+    attempts: int = Field(default=1, ge=1, le=10)
+    """Tries on this rung before the next one, one a round."""
+    candidates: int = Field(default=1, ge=1, le=16)
+    """Agents that try at once; the best verified change is taken."""
+    budget_usd: float | None = Field(default=None, ge=0)
+    """Money for one attempt on this rung; without it limits.usd_per_attempt."""
+    clocks: ClocksConfig = ClocksConfig()
+    """The clocks of this rung's agent."""
+    env: dict[str, str] = {}
+    """Environment variables of the agent; never a place for a credential."""
+
+    @model_validator(mode="after")
+    def _complete(self) -> RungConfig:
+        if self.agent == "command" and not argv(self.run):
+            raise ValueError('a rung with agent = "command" needs `run`')
+        return self
+
+
+class SweepConfig(Model):
+    """One sweep: a named backlog with its check, partition, ladder and scope."""
+
+    check: Annotated[Command, AfterValidator(_some_command)]
+    """The check command, by shell quoting rules but without a shell; or a list of words."""
+    unit_check: Command = ""
+    """The check of one unit, with "{files}"; without it the whole check is run and filtered."""
+    format: str = "auto"
+    """The check's output format; "auto" recognises it."""
+    root: Inside = "."
+    """The folder of a monorepo that the check runs in."""
+    partition: Literal["file", "directory", "rule"] = "file"
+    """What becomes a unit."""
+    max_findings_per_unit: int = Field(default=40, ge=1)
+    """A unit with more findings is split into chunks."""
+    scope: list[str] = []
+    """Globs (gitignore syntax, from the repository's top) that a unit may change beyond its own paths."""
+    allow: list[str] = []
+    """Globs that lift the denial of workflow, agent-instruction and check-configuration files."""
+    test: Command = ""
+    """The project's tests, run by the gate."""
+    test_junit: Inside | Literal[""] = ""
+    """Path of a JUnit file that `test` writes: a red base is then compared test by test."""
+    setup: list[CommandLine] = []
+    """Commands that make the toolchain: run once, networked, without credentials."""
+    toolchain: str = "python"
+    """A folder of sandboxes/ with the image definition."""
+    image: str = ""
+    """An image to use instead of the toolchain's."""
+    slots: int | None = Field(default=None, ge=1)
+    """Agents of this sweep at once; without it limits.slots."""
+    max_rounds: int = Field(default=10, ge=1)
+    """Rounds of one run."""
+    ladder: list[RungConfig] = []
+    """The rungs in order; without any the check's own fixer."""
+
+    @model_validator(mode="after")
+    def _complete(self) -> SweepConfig:
+        if self.test_junit and not argv(self.test):
+            raise ValueError("`test_junit` needs `test`")
+        return self
+
+
+class LimitsConfig(Model):
+    """Limits, reserved before dispatch and settled after."""
+
+    slots: int = Field(default=4, ge=1)
+    """Agents at once."""
+    verifiers: int | None = Field(default=None, ge=1)
+    """Verifiers at once beyond the agents; without it as many as slots."""
+    units_per_fire: int | None = Field(default=None, ge=1)
+    """Attempts that one fire may start."""
+    wall: Seconds | None = None
+    """Wall time of one fire."""
+    usd_per_attempt: float = Field(default=0.50, ge=0)
+    """Money of one attempt."""
+    usd_per_fire: float = Field(default=5.0, ge=0)
+    """Money of one fire."""
+    usd_per_day: float = Field(default=20.0, ge=0)
+    """Money of one day (UTC)."""
+    fires_per_day: int | None = Field(default=None, ge=1)
+    """Fires of one day (UTC)."""
+    ramp: Seconds = 0.0
+    """Start ramp: the time over which the slots open one by one."""
+
+
+class SandboxConfig(Model):
+    """The sandboxes. A size is bytes, or a string such as "512MB" or "2GiB"."""
+
+    backend: Literal["auto", "docker", "bubblewrap"] = "auto"
+    """"auto": docker if an engine answers and has the toolchain's image, else bubblewrap."""
+    memory: Bytes = 2 << 30
+    """Memory of one sandbox."""
+    cpus: float = Field(default=1.0, gt=0)
+    """Cores of one sandbox."""
+    pids: int = Field(default=512, ge=16)
+    """Processes and threads of one sandbox."""
+    disk: Bytes = 1 << 30
+    """What one sandbox may write."""
+    output: Bytes = 64 << 20
+    """What one sandbox may print; the rest is cut off."""
+    ca_certificates: str = ""
+    """A PEM file for networked set-up commands."""
+    runtime: str = ""
+    """The engine's OCI runtime."""
+
+
+class LedgerConfig(Model):
+    """The durable state."""
+
+    url: str = ""
+    """A postgresql:// URL; without it SQLite in the state folder."""
+
+
+class DispatcherConfig(Model):
+    """The coordinator that holds a sweep."""
+
+    lease: Seconds = Field(default=60.0, ge=3)
+    """How long a claim lives without renewal."""
+
+
+class Config(Model):
+    """The whole of sweeper.toml."""
+
+    sweep: dict[SweepName, SweepConfig] = {}
+    limits: LimitsConfig = LimitsConfig()
+    sandbox: SandboxConfig = SandboxConfig()
+    ledger: LedgerConfig = LedgerConfig()
+    dispatcher: DispatcherConfig = DispatcherConfig()

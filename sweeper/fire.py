@@ -1,0 +1,283 @@
+"""One fire, read top to bottom: preflight, hygiene, decide, fan out, barrier, one note upward."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import anyio
+
+from sweeper import agents
+from sweeper.backlog.check import Check, Sandboxing
+from sweeper.backlog.child import Parser
+from sweeper.backlog.tools import Tool, recognise
+from sweeper.config import LimitsConfig, RungConfig, SandboxConfig, SweepConfig, argv
+from sweeper.drain import Drained, EngineLimits, Why, drain
+from sweeper.errors import ConfigError
+from sweeper.ground import Selection, Workshop
+from sweeper.ledger.contract import Ledger, Run
+from sweeper.loop import Claims, Loop
+from sweeper.policy import Scope
+from sweeper.reconcile import describe, reconcile
+from sweeper.records import Owner, Unit
+from sweeper.repo import Repo
+from sweeper.report.build import build
+from sweeper.report.model import SweepReport
+from sweeper.sandbox.contract import Backend, Clocks, Limits, Toolchain
+from sweeper.sweep import Sweep
+
+BRANCH = "sweeper/{sweep}"
+SANDBOX_GRACE = 3600.0  # a sandbox may be reaped by anybody so long after its own clocks must have ended it
+
+
+@dataclass(frozen=True)
+class Order:
+    """What is to be done. `digest`: the configuration digest of a sweep by name; equal base and digest resume."""
+
+    sweeps: Mapping[str, SweepConfig]
+    digest: Callable[[str], str]
+    base: str = "HEAD"
+    fresh: bool = False
+    selection: Selection | None = None
+    limits: LimitsConfig = LimitsConfig()
+    sandbox: SandboxConfig = SandboxConfig()
+    lease: float = 60.0
+
+
+@dataclass(frozen=True)
+class Tools:
+    """What it is done with; wired by the command line. `state`: the folder of the ledger, logs and locks."""
+
+    repo: Repo
+    ledger: Ledger
+    backend: Backend
+    parser: Parser
+    owner: Owner
+    state: Path
+    prompts: Path | None = None
+
+
+@dataclass
+class Hooks:
+    """How it is watched and stopped."""
+
+    say: Callable[[str], None] = lambda line: None
+    on_event: Callable[..., None] | None = None
+    cancel: anyio.Event = field(default_factory=anyio.Event)
+
+
+@dataclass(frozen=True)
+class Fired:
+    """What came of a fire. `ended` says why it ended when that is no sweep's own end."""
+
+    reports: Sequence[SweepReport]
+    why: Why
+    ended: str
+    exit_code: int
+
+
+async def fire(order: Order, tools: Tools, hooks: Hooks) -> Fired:
+    """Drain the order's sweeps as far as limits allow. Raises SweeperError with its exit code."""
+    ledger = tools.ledger
+    await ledger.enter(tools.owner, order.lease)
+    taken: list[str] = []
+    try:
+        for name in order.sweeps:
+            await ledger.take_dispatcher(name)
+            taken.append(name)
+        await _hygiene(order, tools, hooks)
+        sweeps = [await _decide(name, order, tools, hooks) for name in order.sweeps]
+        drained = await _fan_out(sweeps, order, tools, hooks)
+        return await _finish(sweeps, drained, tools, hooks)
+    finally:
+        with anyio.CancelScope(shield=True):
+            for name in taken:
+                await ledger.drop_dispatcher(name)
+
+
+async def _hygiene(order: Order, tools: Tools, hooks: Hooks) -> None:
+    def scope_of(unit: Unit) -> Scope | None:
+        config = order.sweeps.get(unit.sweep)
+        return scope(config) if config else None
+
+    for line in describe(await reconcile(tools.ledger, tools.backend, tools.repo, scope_of)):
+        hooks.say(line)
+
+
+async def _decide(name: str, order: Order, tools: Tools, hooks: Hooks) -> Sweep:
+    """The sweep's run: the one of equal base and configuration, or a new one."""
+    config, digest = order.sweeps[name], order.digest(name)
+    if order.selection is not None:
+        digest = f"{digest} {order.selection.digest}"
+    base = await tools.repo.resolve(order.base)
+    run = None if order.fresh else await tools.ledger.latest_run(name, base, digest)
+    if run is None:
+        run = Run(id=new_run_id(), sweep=name, base=base, digest=digest, tip=base, created=time.time())
+        await tools.ledger.create_run(run)
+        await tools.ledger.note(run.id, "config", config.model_dump(mode="json"))
+        await tools.ledger.note(run.id, "check", list(argv(config.check)))
+    else:
+        hooks.say(f"{name}: goes on with run {run.id}, round {run.round}")
+        if run.ended:
+            await tools.ledger.reopen_run(run.id)
+            run = replace(run, ended="")
+    sweep = Sweep(
+        workshop(name, config, order, tools, run.id),
+        tools.ledger,
+        run,
+        ladder_digest=ladder_digest(config.ladder),
+        selection=order.selection,
+        say=hooks.say,
+    )
+    await sweep.begin()
+    return sweep
+
+
+async def _fan_out(sweeps: Sequence[Sweep], order: Order, tools: Tools, hooks: Hooks) -> Drained:
+    now = time.time()
+    limits = EngineLimits(
+        agents=order.limits.slots,
+        verifiers=order.limits.verifiers,
+        loop_slots={sweep.name: slots for sweep in sweeps if (slots := sweep.workshop.config.slots)},
+        units=order.limits.units_per_fire,
+        deadline=now + order.limits.wall if order.limits.wall is not None else None,
+        ramp=order.limits.ramp,
+    )
+    fire_id = tools.owner.id
+    loops: list[Loop] = list(sweeps)
+    claims: dict[str, Claims] = {sweep.name: sweep.claims for sweep in sweeps}
+    return await drain(
+        loops,
+        claims,
+        limits,
+        journal=lambda row: tools.ledger.journal(fire_id, row),
+        on_event=hooks.on_event,
+        cancel=hooks.cancel,
+    )
+
+
+async def _finish(sweeps: Sequence[Sweep], drained: Drained, tools: Tools, hooks: Hooks) -> Fired:
+    """Land what is verified, move the branches, report."""
+    reports = []
+    for sweep in sweeps:
+        if drained.why in (Why.LIMIT, Why.STOPPED) and sweep.run.phase == "fanout":
+            await sweep.close()
+        ended = "" if drained.why is Why.CANCELLED else drained.reason or str(drained.why)
+        if ended:
+            await tools.ledger.end_run(sweep.run.id, ended)
+        await _branch(sweep, tools, hooks)
+        reports.append(await build(tools.ledger, replace(sweep.run, ended=ended)))
+    return Fired(reports, drained.why, drained.reason, _exit_code(reports, drained))
+
+
+async def _branch(sweep: Sweep, tools: Tools, hooks: Hooks) -> None:
+    """Show the run's tip as a branch. One that somebody else has moved is left alone: we take a name of our own."""
+    run, repo = sweep.run, tools.repo
+    if run.tip == run.base:
+        return
+    name = BRANCH.format(sweep=sweep.name)
+    old = await repo.branch(name)
+    tips = {known.tip for known in await tools.ledger.runs(limit=1000) if known.sweep == sweep.name}
+    if old is not None and old not in tips and not await repo.descends(run.tip, old):
+        hooks.say(f"{sweep.name}: {name} holds commits that are not ours; it stays as it is")
+        name = f"{name}-{run.id}"
+        old = await repo.branch(name)
+    await repo.update_branch(name, run.tip, old)
+    await tools.ledger.note(run.id, "branch", name)
+
+
+def _exit_code(reports: Sequence[SweepReport], drained: Drained) -> int:
+    if drained.why is Why.LIMIT:
+        return 5
+    return 0 if all(report.drained for report in reports) else 1
+
+
+def scope(config: SweepConfig) -> Scope:
+    return Scope(globs=tuple(config.scope), allow=tuple(config.allow))
+
+
+def workshop(name: str, config: SweepConfig, order: Order, tools: Tools, run: str) -> Workshop:
+    """Everything that the attempts of one sweep share. Raises ConfigError for a ladder that can't work."""
+    written = argv(config.check)
+    tool = recognise(written)
+    sandboxing = Sandboxing(
+        tools.backend,
+        logs=tools.state / "logs" / run,
+        limits=_limits(order.sandbox),
+        fire=tools.owner.id,
+        deadline=time.time() + (order.limits.wall or 0.0) + _longest(config) + SANDBOX_GRACE,
+    )
+    check = Check(
+        sandboxing,
+        tools.parser,
+        tool,
+        # never as it was written: a check that repairs, hides or prints for people would prove nothing
+        tuple(tool.check(written)),
+        argv(config.unit_check) or tuple(tool.unit_check(written)),
+        root=config.root,
+        format=config.format,
+    )
+    return Workshop(
+        name=name,
+        run=run,
+        config=config,
+        sandboxing=sandboxing,
+        toolchain=toolchain(config, check),
+        repo=tools.repo,
+        check=check,
+        scope=scope(config),
+        prompts=tools.prompts,
+    )
+
+
+def toolchain(config: SweepConfig, check: Check) -> Toolchain:
+    """Every program that check, agents and tests start."""
+    wanted = [check.argv[0]]
+    wanted += [check.unit_argv[0]] if check.unit_argv else []
+    wanted += [argv(config.test)[0]] if argv(config.test) else []
+    for rung in config.ladder:
+        wanted += agents.find(rung.agent).tools(rung)
+    return Toolchain(
+        name=config.toolchain,
+        image=config.image,
+        tools=tuple(dict.fromkeys(wanted)),
+        setup=tuple(argv(line) for line in config.setup),
+    )
+
+
+def with_default_ladder(config: SweepConfig) -> SweepConfig:
+    """Without a ladder: the check's own fixer, safe before unsafe. Raises ConfigError if it has none."""
+    if config.ladder:
+        return config
+    command = argv(config.check)
+    tool: Tool = recognise(command)
+    fixers = tool.fixers(command)
+    if not fixers:
+        raise ConfigError(
+            f"no ladder is configured and {command[0]!r} has no fixer of its own",
+            hint='add a rung: [[sweep.NAME.ladder]] agent = "command", run = "fixer {files}"',
+        )
+    return config.model_copy(update={"ladder": [RungConfig(run=list(fixer)) for fixer in fixers]})
+
+
+def ladder_digest(ladder: Sequence[RungConfig]) -> str:
+    return "\n".join(rung.model_dump_json() for rung in ladder)
+
+
+def new_run_id() -> str:
+    """Sorts by time; unique without asking anybody."""
+    return f"{time.strftime('%Y%m%d%H%M%S', time.gmtime())}{secrets.token_hex(3)}"
+
+
+def _limits(config: SandboxConfig) -> Limits:
+    return Limits(config.memory, config.pids, config.cpus, config.disk, config.output)
+
+
+def _longest(config: SweepConfig) -> float:
+    return max((rung.clocks.wall for rung in config.ladder), default=Clocks().wall)
+
+
+__all__ = ["Fired", "Hooks", "Order", "Tools", "fire", "with_default_ladder"]

@@ -1,0 +1,225 @@
+"""The commit that a round stands on: snapshot, baseline, and the survey that turns findings into units.
+
+Every round starts with the whole check on its own base, in a sandbox, so that a finding that is dispatched was
+just reproduced there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sweeper.backlog.check import Check, Sandboxing
+from sweeper.backlog.fingerprint import compare, line_hashes, stamp
+from sweeper.backlog.partition import FileFacts, Partitioned, file_facts, partition
+from sweeper.backlog.paths import to_root
+from sweeper.config import SweepConfig
+from sweeper.errors import CheckBroken
+from sweeper.ledger.contract import Queued
+from sweeper.policy import Scope
+from sweeper.records import CheckResult, CheckState, Finding, Partition, Unit
+from sweeper.repo import Repo
+from sweeper.sandbox.contract import Name, Role, Snapshot, Toolchain
+from sweeper.verify import Baseline
+
+HEAD_BYTES = 8000
+FILES_AT_ONCE = 200
+MOST_COMPARED = 500  # files in the comparison of the two check commands
+
+Tally = dict[str, dict[str, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Workshop:
+    """What every attempt of one sweep in one fire shares. `name` is the sweep's.
+
+    `secrets`: values that no change may contain. `prompts`: the user's own templates.
+    """
+
+    name: str
+    run: str
+    config: SweepConfig
+    sandboxing: Sandboxing
+    toolchain: Toolchain
+    repo: Repo
+    check: Check
+    scope: Scope
+    prompts: Path | None = None
+    secrets: tuple[bytes, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """One commit with its snapshot, its stamped findings and what the check said of it."""
+
+    commit: str
+    snapshot: Snapshot
+    baseline: Baseline = field(repr=False)
+    result: CheckResult = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Findings that a user handed in, as parsed: only these become units, if they can be reproduced."""
+
+    findings: tuple[Finding, ...]
+
+    @property
+    def digest(self) -> str:
+        return hashlib.sha256(repr(sorted(self.findings)).encode("utf-8", "backslashreplace")).hexdigest()[:32]
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A selection as fingerprints with multiplicity, so that it outlives line shifts."""
+
+    fingerprints: Counter[str]
+
+    def of(self, findings: Iterable[Finding]) -> list[Finding]:
+        """Those of `findings` that were selected."""
+        left = Counter(self.fingerprints)
+        chosen = []
+        for finding in findings:
+            if left[finding.fingerprint] > 0:
+                left[finding.fingerprint] -= 1
+                chosen.append(finding)
+        return chosen
+
+
+async def choose(repo: Repo, ground: Ground, selection: Selection) -> tuple[Chosen, list[Finding]]:
+    """The selected findings that the check reproduces on `ground`, and those that it doesn't."""
+    stamped = await _stamped(repo, ground.commit, selection.findings)
+    difference = compare(stamped, ground.baseline.all())
+    missing = Counter(finding.fingerprint for finding in difference.gone)
+    chosen = Chosen(Counter(finding.fingerprint for finding in stamped) - missing)
+    return chosen, list(difference.gone)
+
+
+async def prepare(workshop: Workshop, commit: str) -> Snapshot:
+    tree = await workshop.repo.tree(commit)
+    return await workshop.sandboxing.backend.prepare(tree, workshop.toolchain)
+
+
+async def stand_on(workshop: Workshop, commit: str, round_number: int) -> Ground:
+    """Prepare the commit and run the whole check there. Raises CheckBroken, SandboxFailed."""
+    snapshot = await prepare(workshop, commit)
+    name = Name(workshop.run, workshop.name, round_number, Role.CHECK)
+    checked = await workshop.check.run(name, snapshot)
+    if checked.result.state is CheckState.BROKEN:
+        raise CheckBroken(
+            f"the check of sweep {workshop.name!r} is broken on {commit[:12]}: {checked.result.why}",
+            hint=f"it ran as: {' '.join(workshop.check.argv)}",
+        )
+    return await ground_of(workshop, snapshot, checked.result)
+
+
+async def ground_of(workshop: Workshop, snapshot: Snapshot, result: CheckResult) -> Ground:
+    """The ground of a commit whose check result is known (a gate has just run it)."""
+    stamped = await _stamped(workshop.repo, snapshot.commit, result.findings)
+    return Ground(snapshot.commit, snapshot, Baseline(stamped), result)
+
+
+async def _stamped(repo: Repo, commit: str, findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    """Findings of a commit with their fingerprints. A few files at a time: their content is not kept."""
+    by_path: dict[str, list[Finding]] = {}
+    for finding in findings:
+        by_path.setdefault(finding.path, []).append(finding)
+    stamped: list[Finding] = []
+    paths = sorted(by_path)
+    for start in range(0, len(paths), FILES_AT_ONCE):
+        some = paths[start : start + FILES_AT_ONCE]
+        blobs = await repo.blobs(commit, [os.fsencode(path) for path in some])
+        hashes = {path: line_hashes(blobs.get(os.fsencode(path), b"")) for path in some}
+        stamped.extend(stamp((finding for path in some for finding in by_path[path]), hashes))
+    return tuple(stamped)
+
+
+async def agreeing_check(workshop: Workshop, ground: Ground) -> tuple[Check, str]:
+    """The check to verify with, and why the unit check is not it ("" if it is).
+
+    A tool that is handed files by name may drop its own excludes or configuration; then a unit check would judge
+    something else than the backlog came from. So both are compared on the base, before anything is dispatched.
+    """
+    check = workshop.check
+    paths = sorted({finding.path for finding in ground.baseline.all()})[:MOST_COMPARED]
+    command = check.command_for([to_root(path, check.root) for path in paths])
+    if not paths or command == check.argv:
+        return check, ""
+    name = Name(workshop.run, workshop.name, 0, Role.CHECK, 1)
+    checked = await check.run(name, ground.snapshot, command)
+    if checked.result.state is CheckState.BROKEN:
+        return check.without_unit_check(), f"the unit check does not work on the base: {checked.result.why}"
+    difference = compare(ground.baseline.of(paths), ground.baseline.stamp(checked.result.findings, {}))
+    if difference.new or difference.gone:
+        return check.without_unit_check(), (
+            f"the unit check disagrees with the whole check on the base ({len(difference.new)} more, "
+            f"{len(difference.gone)} fewer findings)"
+        )
+    return check, ""
+
+
+async def survey(
+    workshop: Workshop, ground: Ground, chosen: Chosen | None, held: frozenset[str] = frozenset()
+) -> Partitioned:
+    """The round's units, skips and deferred findings. `held`: keys of units that wait for a human."""
+    findings = ground.baseline.all()
+    if chosen is not None:
+        findings = chosen.of(findings)
+    config = workshop.config
+    return partition(
+        findings,
+        ground.snapshot.listing,
+        await _facts(workshop, ground, findings),
+        sweep=workshop.name,
+        root=config.root,
+        kind=Partition(config.partition),
+        max_findings=config.max_findings_per_unit,
+        held=held,
+    )
+
+
+async def _facts(workshop: Workshop, ground: Ground, findings: Sequence[Finding]) -> dict[str, FileFacts]:
+    repo, commit = workshop.repo, ground.commit
+    paths = sorted({os.fsencode(finding.path) for finding in findings} & ground.snapshot.listing.keys())
+    attributes = await repo.attributes(commit, paths, ("linguist-generated",))
+    ignored = await repo.check_ignore(commit, paths)
+    sizes = await repo.sizes(commit, paths)
+    facts: dict[str, FileFacts] = {}
+    for start in range(0, len(paths), FILES_AT_ONCE):
+        heads = await repo.heads(commit, paths[start : start + FILES_AT_ONCE], HEAD_BYTES)
+        for path, head in heads.items():
+            value = attributes.get(path, {}).get("linguist-generated")
+            facts[os.fsdecode(path)] = file_facts(
+                head,
+                sizes[path],
+                linguist_generated=None if value is None else value in ("set", "true"),
+                ignored=path in ignored,
+            )
+    return facts
+
+
+def queue(workshop: Workshop, ground: Ground, units: Sequence[Unit], round_number: int, ladder: str) -> list[Queued]:
+    """Units with their place: a digest of their blobs and the ladder, so that a change of either starts anew."""
+    listing = ground.snapshot.listing
+
+    def place(unit: Unit) -> str:
+        digest = hashlib.sha256(ladder.encode())
+        for path in unit.paths:
+            entry = listing.get(os.fsencode(path))
+            digest.update(f"\0{entry.oid if entry else ''}".encode())
+        return digest.hexdigest()[:32]
+
+    return [Queued(unit, round_number, place=place(unit)) for unit in units]
+
+
+def tally(findings: Iterable[Finding]) -> Tally:
+    """Counts by path and rule."""
+    counts: Tally = {}
+    for finding in findings:
+        by_rule = counts.setdefault(finding.path, {})
+        by_rule[finding.rule] = by_rule.get(finding.rule, 0) + 1
+    return counts

@@ -1,0 +1,70 @@
+"""What a run would do: the check is run and partitioned, no agent is started and nothing is changed."""
+
+from __future__ import annotations
+
+
+from dataclasses import replace
+
+from sweeper import ladder
+from sweeper.config import LimitsConfig, RungConfig, SweepConfig, argv
+from sweeper.fire import Hooks, Order, Tools, workshop
+from sweeper.ground import agreeing_check, choose, stand_on, survey
+from sweeper.ledger.contract import Ledger
+from sweeper.loop import Go
+from sweeper.records import History, Unit, UnitState
+from sweeper.report.model import PlannedUnit, SweepPlan
+
+PLAN_RUN = "plan"
+
+
+async def plan(order: Order, tools: Tools, hooks: Hooks, *, ledger: Ledger | None) -> list[SweepPlan]:
+    """One plan a sweep. `ledger` is only read, and None where there is none yet. Raises SweeperError."""
+    return [await _plan(name, order, tools, hooks, ledger) for name in order.sweeps]
+
+
+async def _plan(name: str, order: Order, tools: Tools, hooks: Hooks, ledger: Ledger | None) -> SweepPlan:
+    config = order.sweeps[name]
+    base = await tools.repo.resolve(order.base)
+    run = None if order.fresh or ledger is None else await ledger.latest_run(name, base, order.digest(name))
+    shop = workshop(name, config, order, tools, PLAN_RUN)
+    ground = await stand_on(shop, run.tip if run else base, 0)
+    check, why = await agreeing_check(shop, ground)
+    chosen, missing = await choose(tools.repo, ground, order.selection) if order.selection else (None, [])
+    parts = await survey(replace(shop, check=check), ground, chosen)
+    for note in (why, ground.result.incomplete):
+        if note:
+            hooks.say(f"{name}: {note}")
+    return SweepPlan(
+        sweep=name,
+        base=ground.commit,
+        check=check.argv,
+        format=ground.result.format,
+        findings=len(ground.baseline.all()),
+        units=tuple([await _planned(unit, config, ledger) for unit in parts.units]),
+        skips=parts.skips,
+        rungs=tuple(_line(rung) for rung in config.ladder),
+        limits=_limits(order.limits),
+        sandbox=tools.backend.name,
+        not_reproduced=len(missing),
+        unit_check=" ".join(check.unit_argv) or "the whole check",
+        incomplete=ground.result.incomplete,
+        resumes=run.id if run else "",
+    )
+
+
+async def _planned(unit: Unit, config: SweepConfig, ledger: Ledger | None) -> PlannedUnit:
+    known = await ledger.unit(unit.sweep, unit.key) if ledger is not None else None
+    facts = (unit.key, unit.title, len(unit.findings), unit.rules)
+    if known is not None and known.state is UnitState.HELD:
+        return PlannedUnit(*facts, rung=None, hold=known.why)
+    place = ladder.place(known.history if known else History(), config.ladder)
+    return PlannedUnit(*facts, rung=place.rung) if isinstance(place, Go) else PlannedUnit(*facts, None, place.reason)
+
+
+def _line(rung: RungConfig) -> str:
+    tries = f", {rung.attempts} attempts" if rung.attempts > 1 else ""
+    return f"{rung.agent}: {' '.join(argv(rung.run))}{tries}, at most {rung.clocks.wall:.0f} s"
+
+
+def _limits(limits: LimitsConfig) -> dict[str, str]:
+    return {name: str(value) for name, value in limits.model_dump().items() if value is not None}

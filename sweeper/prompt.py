@@ -1,0 +1,92 @@
+"""Templates -> prompt file. Findings and file names are fenced data; a prompt speaks of its unit only.
+
+Templates are Jinja2 files of `prompts/` (a user's folder overrides by name), rendered in Jinja's sandbox with
+undefined names as errors. Everything that comes from the repository is inside one JSON block whose backticks
+are escaped, so that no message and no file name can end the fence.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sweeper.data import data_folder
+from sweeper.errors import ConfigError
+from sweeper.records import Finding, Outcome
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+MAX_LINES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Briefing:
+    """What a prompt may speak of. `files` and findings' paths are relative to the agent's working folder."""
+
+    title: str
+    number: int
+    files: tuple[str, ...]
+    findings: tuple[Finding, ...]
+    check: tuple[str, ...]
+    earlier: Sequence[Outcome] = ()
+
+
+def render(name: str, briefing: Briefing, folder: Path | None = None) -> bytes:
+    """The prompt file's bytes (UTF-8). Raises ConfigError for an unknown or broken template."""
+    from jinja2 import TemplateError
+
+    try:
+        text = _template(name, folder).render(
+            data=_data(briefing),
+            check=" ".join(briefing.check),
+            number=briefing.number,
+            earlier=[_earlier(outcome) for outcome in briefing.earlier],
+        )
+    except TemplateError as error:
+        raise ConfigError(f"prompt {name!r} can't be rendered: {error}") from error
+    return text.encode("utf-8", "backslashreplace")
+
+
+@cache
+def _template(name: str, folder: Path | None) -> Template:
+    from jinja2 import FileSystemLoader, StrictUndefined, TemplateNotFound
+    from jinja2.sandbox import SandboxedEnvironment
+
+    folders = [str(place) for place in (folder, data_folder("prompts")) if place]
+    environment = SandboxedEnvironment(
+        loader=FileSystemLoader(folders), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    try:
+        return environment.get_template(f"{name}.md.j2")
+    except TemplateNotFound:
+        raise ConfigError(
+            f"no prompt named {name!r}", hint=f"looked for {name}.md.j2 in {', '.join(folders)}"
+        ) from None
+
+
+def _data(briefing: Briefing) -> str:
+    value = {
+        "unit": briefing.title,
+        "attempt": briefing.number,
+        "files": list(briefing.files),
+        "findings": [
+            {"file": f.path, "line": f.line, "column": f.column, "rule": f.rule, "message": f.message}
+            for f in briefing.findings
+        ],
+    }
+    # one line per finding reads well and stays small; a backtick could end the fence
+    text = json.dumps(value, indent=1, ensure_ascii=True)
+    return text.replace("`", "\\u0060")
+
+
+def _earlier(outcome: Outcome) -> dict[str, object]:
+    return {
+        "kind": str(outcome.kind),
+        "reason": outcome.evidence.reason,
+        "lines": [json.dumps(line).replace("`", "\\u0060") for line in outcome.evidence.lines[-MAX_LINES:]],
+    }

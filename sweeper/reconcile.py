@@ -1,0 +1,97 @@
+"""Hygiene, first thing in a fire: what dead coordinators left behind is salvaged, given back or removed.
+
+Claims of dead owners are broken after an evidence probe; a sandbox that ended after its owner died has a whole
+layer, which is captured, so that the attempt is judged and never run again. A sandbox that still runs is killed:
+half a change is no result, and its attempt is recorded as lost when the unit is dispatched again.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from sweeper.attempt import ref_of, salvaged_message
+from sweeper.capture import capture
+from sweeper.ledger.contract import Ledger, StaleClaim
+from sweeper.policy import Scope
+from sweeper.records import Unit
+from sweeper.repo import Repo
+from sweeper.sandbox.contract import Backend, Handle, Role, Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Reconciled:
+    """How many claims were broken, layers captured and sandboxes removed."""
+
+    claims: int = 0
+    salvaged: int = 0
+    reaped: int = 0
+
+
+async def reconcile(
+    ledger: Ledger, backend: Backend, repo: Repo, scope_of: Callable[[Unit], Scope | None]
+) -> Reconciled:
+    """Give back what dead owners hold. `scope_of`: the scope of a unit's sweep, None if it is not configured now."""
+    stale = await ledger.stale_claims()
+    salvaged = 0
+    if stale:
+        handles = {(h.unit, h.attempt): h for h in await backend.list() if h.role == Role.AGENT}
+        for claim in stale:
+            salvaged += await _salvage(claim, handles, ledger, backend, repo, scope_of)
+            await ledger.break_claim(claim)
+    return Reconciled(len(stale), salvaged, await reap(ledger, backend))
+
+
+async def reap(ledger: Ledger, backend: Backend) -> int:
+    """Remove exactly the sandboxes that are ours and dead: their owner is gone, or their deadline has passed."""
+    now = time.time()
+    dead: list[Handle] = []
+    for handle in await backend.list():
+        if not await ledger.alive(handle.owner) or 0 < handle.deadline < now:
+            dead.append(handle)
+    return await backend.reap(dead) if dead else 0
+
+
+async def _salvage(
+    stale: StaleClaim,
+    handles: dict[tuple[str, int], Handle],
+    ledger: Ledger,
+    backend: Backend,
+    repo: Repo,
+    scope_of: Callable[[Unit], Scope | None],
+) -> bool:
+    """Capture the layer of the attempt's sandbox if it ended by itself; True if there is a capture now."""
+    attempt = stale.attempt
+    if attempt is None or attempt.state != "started":
+        return False
+    ref = ref_of(attempt.run, attempt.unit, attempt.number)
+    handle = handles.get((attempt.unit, attempt.number))
+    if handle is None or handle.running or await repo.find_ref(ref):
+        return False
+    queued = await ledger.unit(None, attempt.unit)
+    run = next((run for run in await ledger.runs() if run.id == attempt.run), None)
+    scope = scope_of(queued.unit) if queued else None
+    if queued is None or run is None or scope is None:
+        return False
+    base = run.tip or run.base
+    snapshot = Snapshot(base, await repo.listing(base))
+    in_scope = scope.matcher(queued.unit)
+    layer = await backend.salvage(handle, snapshot, in_scope)
+    if layer is None:
+        return False
+    message = salvaged_message(queued.unit, attempt.number, attempt.rung)
+    captured = await capture(layer, repo, base, snapshot.listing, in_scope, ref, message, time.time())
+    return bool(captured.commit)
+
+
+def describe(done: Reconciled) -> Sequence[str]:
+    """Lines for a person; none if nothing was found."""
+    lines = []
+    if done.claims:
+        lines.append(f"{done.claims} claims of a coordinator that died were given back")
+    if done.salvaged:
+        lines.append(f"{done.salvaged} finished attempts of it were captured and will be judged")
+    if done.reaped:
+        lines.append(f"{done.reaped} sandboxes that it left were removed")
+    return lines

@@ -1,0 +1,125 @@
+"""Refs: create, find, delete, move a branch. Every write happens under one lock between processes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from sweeper.errors import ConfigError, GitFailed, SweeperError
+from sweeper.repo.run import Git, lock_hint
+
+OURS = "refs/sweeper/"
+WAIT = 120.0  # seconds for another process to finish its write
+NAME = re.compile(r"refs/sweeper(/[A-Za-z0-9_][A-Za-z0-9._+=-]*)+")
+
+
+class Refs:
+    """`git` is bound to the user's repository; `zero`: the id that stands for "no object"."""
+
+    def __init__(self, git: Git, lock: Path, zero: str) -> None:
+        self._git, self._path, self._zero = git, lock, zero
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Hold the writer lock. The system frees it when its holder dies; it is never deleted."""
+        # One object per entry: a shared one counts its holders and would let a second thread in.
+        lock = FileLock(self._path, thread_local=False, poll_interval=0.01)
+        try:
+            lock.acquire(timeout=WAIT)
+        except Timeout as problem:
+            raise SweeperError(
+                f"another process has been writing to the repository for {WAIT:g} s", hint=lock_hint(f"'{self._path}'")
+            ) from problem
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def find(self, ref: str) -> str | None:
+        """The commit of a ref of ours, or None."""
+        code, out = self._git.answer("rev-parse", "--verify", "--quiet", checked(ref), codes=(0, 1))
+        return None if code else out.decode().strip()
+
+    def under(self, prefix: str) -> dict[str, str]:
+        """Our refs below a prefix: name -> commit."""
+        if prefix != OURS:
+            prefix = checked(prefix.rstrip("/"))
+        out = self._git.run("for-each-ref", "--format=%(refname)%00%(objectname)", prefix)
+        return dict(row.split("\0") for row in out.decode().splitlines())
+
+    def create(self, ref: str, commit: str) -> None:
+        """Raises GitFailed if the ref exists with another commit; the same one is fine (a repeated capture)."""
+        with self.writing():
+            try:
+                self._update([f"create {checked(ref)}\0{commit}\0"])
+            except GitFailed:
+                if self.find(ref) != commit:
+                    raise
+
+    def delete(self, prefix: str) -> int:
+        """Delete our refs below a prefix, all or none; how many there were."""
+        with self.writing():
+            found = self.under(prefix)
+            if found:
+                self._update([f"delete {ref}\0{commit}\0" for ref, commit in found.items()])
+        return len(found)
+
+    def branch(self, name: str) -> str | None:
+        """The commit of a branch, or None."""
+        ref = self._branch_ref(name)
+        code, out = self._git.answer("rev-parse", "--verify", "--quiet", ref + "^{commit}", codes=(0, 1))
+        return None if code else out.decode().strip()
+
+    def move_branch(self, name: str, new: str, expected: str | None) -> None:
+        """Set a branch if it is where it is expected (None: it does not exist).
+
+        Raises SweeperError if it is checked out in a worktree or is elsewhere.
+        """
+        ref = self._branch_ref(name)
+        with self.writing():
+            now = self.branch(name)
+            if now != expected:
+                raise SweeperError(
+                    f"branch {name} is at {now or 'no commit'}, {expected or 'no commit'} was expected",
+                    hint="somebody moved it meanwhile: rename or delete that branch and run again",
+                )
+            if place := self.checked_out(ref):
+                raise SweeperError(
+                    f"branch {name} is checked out in {place}",
+                    hint="its files would no longer match it: switch that worktree to another branch and run again",
+                )
+            self._update([f"update {ref}\0{new}\0{expected or self._zero}\0"])
+
+    def checked_out(self, ref: str) -> str | None:
+        """The worktree in which a branch is checked out, or None. A bare repository's HEAD checks out nothing."""
+        place, bare = "", False
+        for row in self._git.run("worktree", "list", "--porcelain", "-z").decode("utf-8", "replace").split("\0"):
+            word, _, value = row.partition(" ")
+            if word == "worktree":
+                place, bare = value, False
+            elif word == "bare":
+                bare = True
+            elif word == "branch" and value == ref and not bare:
+                return place
+        return None
+
+    def _branch_ref(self, name: str) -> str:
+        code, _ = self._git.answer("check-ref-format", "--branch", name, codes=(0, 1, 128))
+        if code or name.startswith(("-", "@")):
+            raise ConfigError(f"{name!r} is no name for a branch", hint="see `git help check-ref-format`")
+        return f"refs/heads/{name}"
+
+    def _update(self, commands: Sequence[str]) -> None:
+        request = "".join(commands).encode()
+        self._git.run("update-ref", "--no-deref", "-m", "sweeper", "--stdin", "-z", stdin=request)
+
+
+def checked(ref: str) -> str:
+    """The name itself, if it is one of ours. Raises GitFailed otherwise: nothing else is written or deleted here."""
+    if not NAME.fullmatch(ref) or ".." in ref or ref.endswith((".", ".lock")) or ".lock/" in ref or "./" in ref:
+        raise GitFailed(f"{ref!r} is no ref below {OURS}")
+    return ref

@@ -1,0 +1,42 @@
+"""Untrusted text made harmless for a terminal and for Markdown."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+# Control, format (bidirectional marks among them), surrogate, private use, line and paragraph separators.
+HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+MAX_SHOWN = 300
+
+
+def terminal(text: str, limit: int = MAX_SHOWN) -> str:
+    """One line that moves no cursor, changes no colour and reads in the order in which it is written.
+
+    An undecodable byte of a file name is shown as `\\xNN`. Longer than `limit` characters is cut with "...".
+    """
+    if len(text) > limit:
+        text = text[: limit - 3] + "..."
+    return text if text.isascii() and text.isprintable() else "".join(map(_shown, text))
+
+
+def _shown(char: str) -> str:
+    code = ord(char)
+    if unicodedata.category(char) not in HIDDEN:
+        return char
+    if 0xDC80 <= code <= 0xDCFF:
+        return f"\\x{code - 0xDC00:02x}"
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def code(text: str, limit: int = MAX_SHOWN) -> str:
+    """A Markdown code span: no HTML, no mention, no reference and no link in it has a meaning."""
+    safe = terminal(text, limit)
+    if not safe.strip():
+        return "` `"
+    longest = max((len(run) for run in re.findall("`+", safe)), default=0)
+    fence = "`" * (longest + 1)
+    pad = " " if safe[0] in "` " or safe[-1] in "` " else ""
+    return f"{fence}{pad}{safe}{pad}{fence}"

@@ -1,0 +1,70 @@
+"""The report as Markdown, fit for a pull request or a job summary: untrusted text stands in code spans only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sweeper.report import phrases
+from sweeper.report.escape import code
+from sweeper.report.model import SweepReport, UnitReport
+
+LISTED = 50
+
+
+def report_markdown(report: SweepReport, *, listed: int = LISTED) -> str:
+    """The whole report; of each group of units the first `listed`."""
+    return "\n".join(_report(report, listed)) + "\n"
+
+
+def _report(report: SweepReport, listed: int) -> Iterator[str]:
+    yield f"## {code(report.sweep)}: {_ended(report)}"
+    yield ""
+    for number, bucket, reason in phrases.buckets(report):
+        indent = "" if bucket == "in all" else "  "
+        yield f"{indent}- **{number:,}** {bucket}" + (f": {code(reason)}" if reason else "")
+    if appeared := phrases.appeared(report):
+        yield f"- and {appeared}"
+    yield ""
+    yield from _facts(report)
+    for name, units in phrases.groups(report):
+        yield ""
+        yield f"### {name[0].upper()}{name[1:]} ({len(units):,})"
+        yield ""
+        for unit in units[:listed]:
+            yield from _unit_lines(unit)
+        if len(units) > listed:
+            yield f"- and {len(units) - listed:,} more"
+
+
+def _ended(report: SweepReport) -> str:
+    said = phrases.headline(report)
+    return said if report.drained or not report.ended else said.replace(report.ended, code(report.ended), 1)
+
+
+def _facts(report: SweepReport) -> Iterator[str]:
+    yield f"- Attempts: {phrases.attempts(report)}; {phrases.cost(report)}"
+    for said, ejected in phrases.gates(report):
+        yield f"- Gate: {said}" + (f"; ejected {', '.join(map(code, ejected))}" if ejected else "")
+    for name, text in (("Tests", report.tests), ("Unit check", report.unit_check), ("Incomplete", report.incomplete)):
+        if text:
+            yield f"- {name}: {code(text)}"
+    if report.check:
+        yield f"- Check it again: {code(phrases.command(report.check))}"
+    if report.branch:
+        yield f"- Look at it: {code(phrases.look(report))}, {phrases.count(phrases.commits(report), 'commit')}"
+    yield f"- Run {code(report.run)} on base {code(report.base[: phrases.SHORT])}"
+
+
+def _unit_lines(unit: UnitReport) -> Iterator[str]:
+    line = f"- {code(unit.title)}"
+    if unit.why and not unit.merged:
+        line += f": {code(unit.why)}"
+    if unit.tries:
+        line += f"; {code(phrases.path_of(unit))}"
+    if unit.merged:
+        line += f", commit {unit.merged[-1][: phrases.SHORT]}"
+    yield line
+    for review in unit.reviews:
+        yield f"  - review: {code(review)}"
+    if not unit.merged and (evidence := phrases.evidence(unit)):
+        yield f"  - {code(evidence)}"

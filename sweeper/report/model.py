@@ -1,0 +1,161 @@
+"""What a report and a plan hold. Values only; text in them is untrusted and is escaped by whoever prints it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from sweeper.records import Skip, UnitState, Usage
+
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Try:
+    """One attempt. `state`: started | landed | lost | stale; `kind` is "" unless it landed. `commit`: what it captured.
+
+    `merged`: its commit on the branch. `seconds`: wall time. `exit_code`: the command's of the evidence.
+    """
+
+    number: int
+    run: str
+    round: int
+    rung: int
+    state: str
+    kind: str = ""
+    reason: str = ""
+    command: tuple[str, ...] = ()
+    exit_code: int | None = None
+    lines: tuple[str, ...] = ()
+    before: int = 0
+    after: int = 0
+    base: str = ""
+    commit: str = ""
+    merged: str = ""
+    started: float = 0.0
+    seconds: float = 0.0
+    usage: Usage = field(default_factory=Usage)
+    reviews: tuple[str, ...] = ()
+    claimed: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class UnitReport:
+    """One unit and its attempts, oldest first. `findings`: how many its newest backlog had."""
+
+    key: str
+    title: str
+    state: UnitState
+    why: str
+    findings: int
+    rules: tuple[str, ...]
+    tries: tuple[Try, ...] = ()
+
+    @property
+    def merged(self) -> tuple[str, ...]:
+        return tuple(t.merged for t in self.tries if t.merged)
+
+    @property
+    def reviews(self) -> tuple[str, ...]:
+        """What a reviewer should look at, of the changes that are on the branch."""
+        return tuple(dict.fromkeys(review for t in self.tries if t.merged for review in t.reviews))
+
+
+@dataclass(frozen=True, slots=True)
+class Buckets:
+    """Every finding of the first check, and every one given from outside, is in exactly one of them.
+
+    `first`: findings of the first check. `already_clean`: given from outside and not reproduced by it, not part of
+    `first`. `held`, `open`, `skipped`: reason -> findings that remain. `appeared`: findings of the newest check
+    beyond the first one's, in no bucket.
+    """
+
+    first: int = 0
+    fixed: int = 0
+    already_clean: int = 0
+    held: Mapping[str, int] = field(default_factory=dict)
+    open: Mapping[str, int] = field(default_factory=dict)
+    skipped: Mapping[str, int] = field(default_factory=dict)
+    appeared: int = 0
+
+    @property
+    def remaining(self) -> int:
+        return sum(sum(reasons.values()) for reasons in (self.held, self.open, self.skipped))
+
+    @property
+    def total(self) -> int:
+        """What the buckets add up to: `first` and `already_clean`."""
+        return self.fixed + self.already_clean + self.remaining
+
+
+@dataclass(frozen=True, slots=True)
+class GateVerdict:
+    """One barrier: how often the whole tree was judged, whether it was red at first and who was ejected."""
+
+    round: int
+    runs: int
+    red: bool
+    reason: str = ""
+    ejected: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SweepReport:
+    """One run of one sweep. `ended` is "" while it is unfinished; `branch` is "" where nothing was merged."""
+
+    sweep: str
+    run: str
+    base: str
+    tip: str
+    branch: str
+    rounds: int
+    ended: str
+    buckets: Buckets
+    units: tuple[UnitReport, ...] = ()
+    skips: tuple[Skip, ...] = ()
+    outcomes: Mapping[str, int] = field(default_factory=dict)
+    lost: int = 0
+    gates: tuple[GateVerdict, ...] = ()
+    usage: Usage = field(default_factory=Usage)
+    seconds: float = 0.0
+    check: tuple[str, ...] = ()
+    tests: str = ""
+    unit_check: str = ""
+    incomplete: str = ""
+
+    @property
+    def drained(self) -> bool:
+        """Nothing is left that a unit could still fix: what remains was skipped for a reason."""
+        return not self.buckets.held and not self.buckets.open and not self.buckets.appeared
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedUnit:
+    """`rung`: index of the rung it starts on, None where `hold` says why a human decides."""
+
+    key: str
+    title: str
+    findings: int
+    rules: tuple[str, ...]
+    rung: int | None = 0
+    hold: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SweepPlan:
+    """What a run would do. `rungs`: one line each. `limits`: name -> value as text."""
+
+    sweep: str
+    base: str
+    check: tuple[str, ...]
+    format: str
+    findings: int
+    units: tuple[PlannedUnit, ...]
+    skips: tuple[Skip, ...] = ()
+    rungs: tuple[str, ...] = ()
+    limits: Mapping[str, str] = field(default_factory=dict)
+    sandbox: str = ""
+    not_reproduced: int = 0
+    unit_check: str = ""
+    incomplete: str = ""
+    resumes: str = ""

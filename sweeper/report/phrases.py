@@ -1,0 +1,122 @@
+"""The sentences that every form of a report shares. Untrusted parts are not escaped here."""
+
+from __future__ import annotations
+
+import datetime as dt
+import shlex
+from collections.abc import Iterator
+
+from sweeper.records import UnitState
+from sweeper.report.model import SweepReport, Try, UnitReport
+from sweeper.scheduler import Why
+
+SHORT = 12  # hex digits of a commit that are shown
+
+
+def count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def headline(report: SweepReport) -> str:
+    """How the run stands, in a few words."""
+    rounds = count(report.rounds, "round")
+    if report.drained and report.ended:
+        return f"drained in {rounds}"
+    left = report.buckets.remaining + report.buckets.appeared
+    if not report.ended:
+        return f"not finished: {count(left, 'finding')} left in round {report.rounds}"
+    why = "nothing more to try" if report.ended == Why.DRAINED else report.ended
+    return f"{why}: {count(left, 'finding')} left after {rounds}"
+
+
+def buckets(report: SweepReport) -> Iterator[tuple[int, str, str]]:
+    """(findings, bucket, reason), first the sum and then its parts; a reason is untrusted text."""
+    sums = report.buckets
+    yield sums.total, "in all", "the first check's, and those given from outside" if sums.already_clean else ""
+    yield sums.fixed, "fixed", ""
+    if sums.already_clean:
+        yield sums.already_clean, "already clean", "given, but not reproduced by the first check"
+    for name, reasons in (("held", sums.held), ("open", sums.open), ("skipped", sums.skipped)):
+        for reason, number in reasons.items():
+            yield number, name, reason
+
+
+def appeared(report: SweepReport) -> str:
+    number = report.buckets.appeared
+    return f"{count(number, 'finding')} beyond the first check's, in no bucket above" if number else ""
+
+
+def attempts(report: SweepReport) -> str:
+    """Totals by outcome."""
+    parts = [f"{number:,} {kind}" for kind, number in report.outcomes.items()]
+    if report.lost:
+        parts.append(f"{report.lost:,} lost")
+    return ", ".join(parts) or "none"
+
+
+def cost(report: SweepReport) -> str:
+    """Seconds of attempts, tokens and money; what was not used is not mentioned."""
+    usage = report.usage
+    parts = [f"{report.seconds:,.1f} s of attempts"]
+    if usage.input_tokens or usage.output_tokens:
+        parts.append(f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out")
+    if usage.micro_usd:
+        parts.append(f"${usage.micro_usd / 1e6:,.2f}")
+    return ", ".join(parts)
+
+
+def gates(report: SweepReport) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """One sentence a barrier, and the titles of the units that it ejected."""
+    for gate in report.gates:
+        said = f"round {gate.round}: {f'red ({gate.reason})' if gate.red else 'green'}, {count(gate.runs, 'run')}"
+        yield said, gate.ejected
+
+
+def commits(report: SweepReport) -> int:
+    return sum(len(unit.merged) for unit in report.units)
+
+
+def look(report: SweepReport) -> str:
+    """The command that shows what the run did."""
+    return f"git diff {report.base[:SHORT]}..{report.branch or report.tip[:SHORT]}"
+
+
+def path_of(unit: UnitReport) -> str:
+    """The rungs that a unit tried, with what came of each."""
+    return " -> ".join(step(t) for t in unit.tries)
+
+
+def step(attempt: Try) -> str:
+    came = attempt.kind or attempt.state
+    return f"rung {attempt.rung + 1} {came} ({attempt.reason})" if attempt.reason else f"rung {attempt.rung + 1} {came}"
+
+
+def evidence(unit: UnitReport) -> str:
+    """The first key line of the newest attempt."""
+    return next((line for t in reversed(unit.tries[-1:]) for line in t.lines), "")
+
+
+def command(argv: tuple[str, ...]) -> str:
+    return shlex.join(argv)
+
+
+def when(epoch: float) -> str:
+    return dt.datetime.fromtimestamp(epoch, dt.UTC).strftime("%Y-%m-%d %H:%M:%S UTC") if epoch else "-"
+
+
+GROUPS: tuple[tuple[str, frozenset[UnitState]], ...] = (
+    ("held, a human decides", frozenset({UnitState.HELD})),
+    ("not settled", frozenset({UnitState.OPEN, UnitState.CLAIMED, UnitState.VERIFIED})),
+    ("settled", frozenset({UnitState.SETTLED})),
+)
+
+
+def groups(report: SweepReport) -> Iterator[tuple[str, list[UnitReport]]]:
+    """The units in the order in which a person wants them: those marked for review first."""
+    marked = [unit for unit in report.units if unit.reviews]
+    if marked:
+        yield "on the branch, marked for review", marked
+    for name, states in GROUPS:
+        some = [unit for unit in report.units if unit.state in states and not unit.reviews]
+        if some:
+            yield name, some

@@ -1,0 +1,152 @@
+"""The report, a plan and a unit's story as plain text for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from sweeper.report import phrases
+from sweeper.report.escape import terminal
+from sweeper.report.model import SweepPlan, SweepReport, Try, UnitReport
+
+LISTED = 20
+
+
+def report_text(report: SweepReport, *, listed: int = LISTED) -> str:
+    """The whole report; of each group of units the first `listed`."""
+    return "\n".join(_report(report, listed)) + "\n"
+
+
+def _report(report: SweepReport, listed: int) -> Iterator[str]:
+    yield f"{terminal(report.sweep)}: {terminal(phrases.headline(report))}"
+    for number, bucket, reason in phrases.buckets(report):
+        yield f"  {number:>7,} {bucket}" + (f": {terminal(reason)}" if reason else "")
+    if appeared := phrases.appeared(report):
+        yield f"  and {appeared}"
+    for name, value in _facts(report):
+        yield f"  {name:<10}{value}"
+    for name, units in phrases.groups(report):
+        yield ""
+        yield f"{name} ({len(units):,}):"
+        for unit in units[:listed]:
+            yield from _unit_lines(unit)
+        if len(units) > listed:
+            yield f"  ... and {len(units) - listed:,} more; `sweeper report --json` has them all"
+
+
+def _facts(report: SweepReport) -> Iterator[tuple[str, str]]:
+    yield "attempts", f"{phrases.attempts(report)}; {phrases.cost(report)}"
+    for said, ejected in phrases.gates(report):
+        yield "gate", said + (f"; ejected {', '.join(map(terminal, ejected))}" if ejected else "")
+    if report.tests:
+        yield "tests", terminal(report.tests)
+    if report.unit_check:
+        yield "unit check", terminal(report.unit_check)
+    if report.incomplete:
+        yield "incomplete", terminal(report.incomplete)
+    if report.check:
+        yield "check", terminal(phrases.command(report.check))
+    yield "base", report.base[: phrases.SHORT]
+    if report.branch:
+        yield "branch", f"{terminal(report.branch)}, {phrases.count(phrases.commits(report), 'commit')}"
+        yield "look", terminal(phrases.look(report))
+    yield "run", terminal(report.run)
+
+
+def _unit_lines(unit: UnitReport) -> Iterator[str]:
+    head = f"  {terminal(unit.title)}"
+    if unit.why and not unit.merged:
+        head += f": {terminal(unit.why)}"
+    yield head
+    if unit.tries:
+        commit = f", commit {unit.merged[-1][: phrases.SHORT]}" if unit.merged else ""
+        yield f"      {terminal(phrases.path_of(unit))}{commit}"
+    for review in unit.reviews:
+        yield f"      review: {terminal(review)}"
+    if not unit.merged and (line := phrases.evidence(unit)):
+        yield f"      {terminal(line)}"
+
+
+def plan_text(plan: SweepPlan, *, listed: int = LISTED) -> str:
+    """What a run would do."""
+    return "\n".join(_plan(plan, listed)) + "\n"
+
+
+def _plan(plan: SweepPlan, listed: int) -> Iterator[str]:
+    yield (
+        f"{terminal(plan.sweep)}: {phrases.count(plan.findings, 'finding')} in "
+        f"{phrases.count(len(plan.units), 'unit')} at {plan.base[: phrases.SHORT]}"
+    )
+    yield f"  check     {terminal(phrases.command(plan.check))} ({terminal(plan.format)})"
+    if plan.unit_check:
+        yield f"  unit check  {terminal(plan.unit_check)}"
+    if plan.incomplete:
+        yield f"  incomplete  {terminal(plan.incomplete)}"
+    if plan.not_reproduced:
+        yield f"  {phrases.count(plan.not_reproduced, 'given finding')} not reproduced: already clean"
+    if plan.resumes:
+        yield f"  resumes   run {terminal(plan.resumes)}"
+    yield f"  sandbox   {terminal(plan.sandbox)}"
+    yield "  limits    " + ", ".join(f"{name} {terminal(value)}" for name, value in plan.limits.items())
+    for number, rung in enumerate(plan.rungs, 1):
+        yield f"  rung {number}    {terminal(rung)}"
+    if plan.units:
+        yield ""
+        yield f"units ({len(plan.units):,}), most work first:"
+    for unit in plan.units[:listed]:
+        rules = ", ".join(unit.rules[:4]) + (", ..." if len(unit.rules) > 4 else "")
+        start = f"held: {unit.hold}" if unit.rung is None else f"rung {unit.rung + 1}"
+        yield f"  {unit.findings:>5,}  {terminal(unit.title)}  {terminal(start)}  {terminal(rules)}"
+    if len(plan.units) > listed:
+        yield f"  ... and {len(plan.units) - listed:,} more; `sweeper plan --json` has them all"
+    if plan.skips:
+        yield ""
+        yield f"skipped ({sum(skip.findings for skip in plan.skips):,} findings):"
+    for skip in plan.skips[:listed]:
+        yield f"  {skip.findings:>5,}  {terminal(skip.path) or '-'}  {skip.reason}"
+    if len(plan.skips) > listed:
+        yield f"  ... and {len(plan.skips) - listed:,} more paths"
+
+
+def story_text(unit: UnitReport, rungs: Mapping[str, Sequence[str]] | None = None) -> str:
+    """A unit's whole story. `rungs`: run -> one line for each rung of its ladder."""
+    lines = [
+        terminal(unit.title),
+        f"  unit      {unit.key}",
+        f"  state     {unit.state}" + (f": {terminal(unit.why)}" if unit.why else ""),
+        f"  findings  {unit.findings:,} ({terminal(', '.join(unit.rules))})",
+    ]
+    for attempt in unit.tries:
+        lines += ["", *_attempt_lines(attempt, (rungs or {}).get(attempt.run, ()))]
+    if not unit.tries:
+        lines += ["", "  no attempt yet"]
+    return "\n".join(lines) + "\n"
+
+
+def _attempt_lines(attempt: Try, rungs: Sequence[str]) -> Iterator[str]:
+    rung = f": {rungs[attempt.rung]}" if attempt.rung < len(rungs) else ""
+    yield f"  attempt {attempt.number}, round {attempt.round} of run {terminal(attempt.run)}"
+    yield f"    rung      {attempt.rung + 1}{terminal(rung)}"
+    yield f"    started   {phrases.when(attempt.started)}, took {attempt.seconds:,.1f} s"
+    came = attempt.kind or attempt.state
+    yield f"    outcome   {came}" + (f" ({terminal(attempt.reason)})" if attempt.reason else "")
+    if not attempt.kind:
+        return
+    yield f"    findings  {attempt.before:,} before, {attempt.after:,} after"
+    if attempt.command:
+        yield f"    judged by {terminal(phrases.command(attempt.command))}, exit code {attempt.exit_code}"
+    for line in attempt.lines:
+        yield f"    evidence  {terminal(line)}"
+    for review in attempt.reviews:
+        yield f"    review    {terminal(review)}"
+    if attempt.commit:
+        yield f"    captured  git show {attempt.commit[: phrases.SHORT]}"
+    if attempt.state == "stale":
+        yield "    kept as evidence only: the claim was lost meanwhile"
+    if attempt.merged:
+        yield f"    merged    git show {attempt.merged[: phrases.SHORT]}"
+    usage = attempt.usage
+    if usage.input_tokens or usage.output_tokens or usage.micro_usd:
+        tokens = f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out"
+        yield f"    cost      {tokens}, ${usage.micro_usd / 1e6:,.4f}"
+    if attempt.claimed:
+        yield f"    the agent said (not evidence): {terminal(attempt.claimed)}"

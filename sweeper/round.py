@@ -1,0 +1,140 @@
+"""The barrier that closes a round: merge, gate, bisect and eject, check again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from sweeper.ground import Ground, Workshop
+from sweeper.bisect import GREEN, RED, Verdict, find_culprits
+from sweeper.gate import Gate, TestBase, TreeVerdict
+from sweeper.ledger.contract import AttemptRow, Ledger, Queued, Run
+from sweeper.merge import Merged, merge
+from sweeper.records import CheckResult, Evidence, Kind, Outcome
+
+PARALLEL_PROBES = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """One verified unit at the barrier."""
+
+    key: str
+    title: str
+    attempt: AttemptRow = field(repr=False)
+
+    @property
+    def outcome(self) -> Outcome:
+        assert self.attempt.outcome is not None  # VERIFIED units have a landed attempt
+        return self.attempt.outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Barrier:
+    """What a barrier did. `result` is the check on the new tip, stamped; None where nothing was merged."""
+
+    tip: str
+    merged: dict[str, str]
+    sent_on: tuple[tuple[str, Outcome], ...]
+    gate_runs: int
+    result: CheckResult | None = field(repr=False, default=None)
+
+
+async def close_round(workshop: Workshop, ground: Ground, ledger: Ledger, run: Run, tests: TestBase) -> Barrier:
+    """Merge the round's verified units in unit order, keep the tree green, and make the result durable.
+
+    Deterministic: the same verified units give the same commits, so a coordinator that died in here just does it
+    again. Raises SandboxFailed if the gate can't run.
+    """
+    waiting = [Waiting(q.key, q.unit.title, attempt) async for q, attempt in ledger.verified(run.id)]
+    gate = Gate(workshop, ground, tests, run.round)
+    merged, verdict, culprits = await _merge_green(workshop, gate, waiting)
+    sent_on = []
+    for unit in waiting:
+        if unit.key in merged.conflicts:
+            sent_on.append((unit.title, _sent_on(unit, Kind.CONFLICT, "conflict", merged.conflicts[unit.key])))
+        elif unit.key in culprits:
+            red = culprits[unit.key]
+            sent_on.append((unit.title, _sent_on(unit, Kind.EJECTED, red.reason, red.lines)))
+    # a unit whose change the tip has already is done like a merged one, only without a commit of its own
+    done = merged.merged | dict.fromkeys(merged.empty, merged.tip)
+    await ledger.close_round(run.id, run.round, merged.tip, done, [outcome for _, outcome in sent_on])
+    await _note_gate(ledger, run, gate, culprits, sent_on)
+    return Barrier(merged.tip, merged.merged, tuple(sent_on), gate.runs, verdict.result if verdict else None)
+
+
+async def _note_gate(
+    ledger: Ledger, run: Run, gate: Gate, culprits: dict[str, TreeVerdict], sent_on: Sequence[tuple[str, Outcome]]
+) -> None:
+    """What the report says of this round's gate."""
+    entry = {
+        "round": run.round,
+        "runs": gate.runs,
+        "red": bool(culprits),
+        "reason": next((verdict.reason for verdict in culprits.values()), ""),
+        "ejected": [title for title, outcome in sent_on if outcome.kind is Kind.EJECTED],
+    }
+    notes = await ledger.notes(run.id)
+    earlier = [known for known in notes.get("gate", []) if known["round"] != run.round]
+    await ledger.note(run.id, "gate", [*earlier, entry])
+
+
+async def _merge_green(
+    workshop: Workshop, gate: Gate, waiting: Sequence[Waiting]
+) -> tuple[Merged, TreeVerdict | None, dict[str, TreeVerdict]]:
+    """The merge of the largest green set that bisection finds, its verdict, and the culprits with theirs."""
+    merged = await _merge(workshop, gate.ground, waiting)
+    if not merged.merged:
+        return merged, None, {}
+    verdict = await _judge(workshop, gate, merged)
+    if not verdict.red:
+        return merged, verdict, {}
+    seen: dict[frozenset[str], TreeVerdict] = {frozenset(merged.merged): verdict}
+
+    async def good(units: Sequence[Waiting]) -> Verdict:
+        probe = await _merge(workshop, gate.ground, units)
+        seen[frozenset(unit.key for unit in units)] = answer = await _judge(workshop, gate, probe)
+        return RED if answer.red else GREEN
+
+    mergeable = [unit for unit in waiting if unit.key in merged.merged]
+    found = await find_culprits(mergeable, good, parallel=PARALLEL_PROBES)
+    culprits = {unit.key: _nearest(seen, unit.key) for unit in (*found.ejected, *found.unproven)}
+    kept = await _merge(workshop, gate.ground, [unit for unit in waiting if unit.key not in culprits])
+    green = seen.get(frozenset(unit.key for unit in found.kept)) or await _judge(workshop, gate, kept)
+    return replace(kept, conflicts=merged.conflicts), green, culprits
+
+
+def _nearest(seen: dict[frozenset[str], TreeVerdict], key: str) -> TreeVerdict:
+    """The red verdict over the smallest set with this unit in it: the best evidence there is against it."""
+    return seen[min((units for units, verdict in seen.items() if key in units and verdict.red), key=len)]
+
+
+async def _merge(workshop: Workshop, ground: Ground, units: Sequence[Waiting]) -> Merged:
+    verified = [(unit.key, unit.outcome.commit, _message(workshop, unit)) for unit in units]
+    return await merge(workshop.repo, ground.commit, verified)
+
+
+async def _judge(workshop: Workshop, gate: Gate, merged: Merged) -> TreeVerdict:
+    if merged.tip == gate.ground.commit:
+        return TreeVerdict(False)
+    return await gate.judge(tuple(await workshop.repo.changes_between(gate.ground.commit, merged.tip)))
+
+
+def _message(workshop: Workshop, unit: Waiting) -> str:
+    outcome = unit.outcome
+    lines = [
+        f"{workshop.name}: fix {unit.title}",
+        "",
+        f"{outcome.evidence.before} findings before, {outcome.evidence.after} after.",
+        "",
+        f"Sweeper-Unit: {unit.key}",
+        f"Sweeper-Attempt: {outcome.attempt}",
+        f"Sweeper-Rung: {outcome.rung}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _sent_on(unit: Waiting, kind: Kind, reason: str, lines: tuple[str, ...]) -> Outcome:
+    outcome = unit.outcome
+    evidence = Evidence(reason=reason, lines=lines, before=outcome.evidence.before, after=outcome.evidence.before)
+    return replace(outcome, kind=kind, evidence=evidence)

@@ -1,0 +1,165 @@
+"""Toolchain images: built from `sandboxes/<name>`, or pulled, and settled to one image id before anything runs.
+
+A build is named by the digest of its folder, so that a changed definition is a new image and an unchanged one is
+found. Whatever goes wrong here is about the machine or the configuration: it ends the run and is no unit's failure.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import tarfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import anyio
+import docker.errors
+import requests.exceptions
+from docker.utils import parse_repository_tag
+
+from sweeper.data import data_folder
+from sweeper.errors import ConfigError, SandboxFailed
+from sweeper.sandbox.container import NAMESPACE
+from sweeper.sandbox.contract import Toolchain
+from sweeper.sandbox.engine import Engine, failure
+
+CERTIFICATES = "ca.crt"
+LOG_LINES = 20
+PROXIES = ("http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
+
+
+class Images:
+    """The images of one engine. `certificates`: a bundle of extra authorities that builds need, or None."""
+
+    def __init__(self, engine: Engine, certificates: Path | None) -> None:
+        self._engine = engine
+        self._certificates = certificates
+        self._known: dict[tuple[str, str], str] = {}
+        self._settling = anyio.Lock()
+
+    async def settle(self, toolchain: Toolchain) -> str:
+        """The toolchain's image id, built or pulled first if the engine has none. Asked once per toolchain.
+
+        Raises ConfigError for a name that has no definition, SandboxFailed (final) if there is no image to be had.
+        """
+        key = (toolchain.name, toolchain.image)
+        async with self._settling:
+            if key not in self._known:
+                make = self._pulled(toolchain.image) if toolchain.image else self._built(toolchain.name)
+                self._known[key] = await make
+            return self._known[key]
+
+    async def there(self, toolchain: Toolchain) -> str | None:
+        """The toolchain's image id if the engine already has it."""
+        return await self.find(toolchain.image or self._tag(toolchain.name))
+
+    async def find(self, reference: str) -> str | None:
+        try:
+            found = await self._engine.call("look for an image", self._engine.control.inspect_image, reference)
+        except docker.errors.NotFound:
+            return None
+        return str(found["Id"])
+
+    async def _pulled(self, reference: str) -> str:
+        if found := await self.find(reference):
+            return found
+        repository, tag = parse_repository_tag(reference)
+        streams = self._engine.streams
+
+        def pull() -> None:
+            for line in streams.pull(repository, tag=tag or "latest", stream=True, decode=True):
+                if "error" in line:
+                    raise final(f"pull the image {reference}", str(line["error"]))
+
+        await self._long(f"pull the image {reference}", pull)
+        found = await self.find(reference)
+        if found is None:
+            raise SandboxFailed(f"the engine pulled {reference} and does not have it")
+        return found
+
+    def _tag(self, name: str) -> str:
+        """Named by the definition and the configured authorities; those of the environment only serve the build."""
+        digest = hashlib.sha256()
+        for file, data in sorted(build_context(name, self._certificates).items()):
+            digest.update(f"{len(file)} {file} {len(data)} ".encode() + data)
+        return f"sweeper/{name}:{digest.hexdigest()[:16]}"
+
+    async def _built(self, name: str) -> str:
+        tag = self._tag(name)
+        if found := await self.find(tag):
+            return found
+        environment = os.environ.get("SSL_CERT_FILE")
+        context = build_context(name, self._certificates or (Path(environment) if environment else None))
+        streams = self._engine.streams
+
+        def build() -> None:
+            said: list[str] = []
+            for line in streams.build(
+                fileobj=packed(context),
+                custom_context=True,
+                tag=tag,
+                rm=True,
+                forcerm=True,
+                decode=True,
+                buildargs={key: os.environ[key] for key in PROXIES if key in os.environ},
+                labels={f"{NAMESPACE}.toolchain": name},
+            ):
+                if text := line.get("stream", "").rstrip():
+                    said = [*said, text][-LOG_LINES:]
+                if "error" in line:
+                    raise final(f"build the toolchain image {name!r}", str(line["error"]), said)
+
+        await self._long(f"build the toolchain image {name!r}", build)
+        found = await self.find(tag)
+        if found is None:
+            raise SandboxFailed(f"the engine built {tag} and does not have it")
+        return found
+
+    async def _long(self, doing: str, work: Any) -> None:
+        """A build or a pull: long, and never repeated by itself."""
+        try:
+            await self._engine.stream(work)
+        except (docker.errors.DockerException, requests.exceptions.RequestException, OSError) as problem:
+            raise final(doing, str(failure(problem, doing))) from problem
+
+
+def final(doing: str, said: str, log: Iterable[str] = ()) -> SandboxFailed:
+    """An image that is not to be had: nothing of it is tried again by a unit."""
+    known = failure(RuntimeError(said), doing)
+    hint = known.hint or "`--sandbox bubblewrap` needs no image; or set `image` to one that the engine has"
+    return SandboxFailed("\n".join([str(known), *log]), hint=hint)
+
+
+def build_context(name: str, certificates: Path | None) -> dict[str, bytes]:
+    """The files of a definition, the machine's certificate authorities in place of its empty bundle."""
+    definitions = data_folder("sandboxes")
+    folder = definitions / name
+    if not name or folder.parent != definitions or not (folder / "Dockerfile").is_file():
+        known = ", ".join(sorted(path.parent.name for path in definitions.glob("*/Dockerfile")))
+        raise ConfigError(
+            f"no toolchain is named {name!r}", hint=f"the toolchains are: {known}; or set `image` to an image's name"
+        )
+    context = {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    if certificates is not None and CERTIFICATES in context:
+        try:
+            context[CERTIFICATES] = certificates.read_bytes()
+        except OSError as problem:
+            raise ConfigError(
+                f"the certificate bundle {certificates} cannot be read: {problem.strerror}",
+                hint="correct `ca_certificates` in [sandbox], or SSL_CERT_FILE",
+            ) from problem
+    return context
+
+
+def packed(files: Mapping[str, bytes], *, uid: int = 0, gid: int = 0, mode: int = 0o644) -> io.BytesIO:
+    """A tar of these files."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as archive:
+        for name, data in sorted(files.items()):
+            entry = tarfile.TarInfo(name)
+            entry.size, entry.mode, entry.uid, entry.gid = len(data), mode, uid, gid
+            archive.addfile(entry, io.BytesIO(data))
+    buffer.seek(0)
+    return buffer

@@ -1,0 +1,113 @@
+"""`Toolchain.setup` on bubblewrap: commands run once, networked and without credentials, kept in the store.
+
+What they install goes to TOOLCHAIN, a Python environment that is first on PATH (for npm, cargo and go a prefix as
+well); git-ignored files that they leave in the work tree (node_modules, a .venv) are kept too, as a layer above every
+tree. Everything else that they wrote is dropped: a toolchain is shared by commits.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shlex
+import subprocess
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from sweeper.errors import CheckBroken, SandboxFailed
+from sweeper.sandbox import tools
+from sweeper.sandbox.contract import WORK, Clocks, Facts, Limits, Name, Role, Snapshot, Spec, Toolchain
+from sweeper.sandbox.store import sandbox_ids
+
+TOOLCHAIN, KEPT = "/opt/toolchain", "/opt/kept"
+PARTS = {"toolchain": TOOLCHAIN, "kept": KEPT}  # folder of a slot and of an entry -> its place inside
+LIMITS = Limits(memory=8 << 30, pids=1024, cpus=float(os.cpu_count() or 1), disk=4 << 30, output=1 << 20)
+CLOCKS = Clocks(wall=1800.0)
+TAIL = 2000
+# Debian without python3-venv has no ensurepip: its pip, or the host's, is told to install into the environment.
+PRELUDE = f"""set -e
+if command -v python3 >/dev/null; then
+  python3 -m venv {TOOLCHAIN} >/dev/null 2>&1 || python3 -m venv --clear --without-pip {TOOLCHAIN}
+fi
+export VIRTUAL_ENV={TOOLCHAIN} PATH={TOOLCHAIN}/bin:"$PATH"
+export NPM_CONFIG_PREFIX={TOOLCHAIN} CARGO_INSTALL_ROOT={TOOLCHAIN} GOBIN={TOOLCHAIN}/bin
+export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1
+test -e {TOOLCHAIN}/bin/pip || export PIP_PYTHON={TOOLCHAIN}/bin/python
+"""
+# Copied inside, as the sandbox's user: a listing that lies leads nowhere but to what the sandbox sees anyway.
+KEEP = f"""cd {WORK}
+if test -e .git && command -v git >/dev/null; then
+  git ls-files -z --others --ignored --exclude-standard --directory | xargs -0 -r cp -a --parents -t {KEPT} --
+fi
+"""
+
+
+def key(toolchain: Toolchain, found: tools.Tools) -> str:
+    """The entry's name: what was asked for, and the interpreters that it was installed with."""
+    text = repr((toolchain.key, toolchain.setup, found.mounts, sandbox_ids()[0]))
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:40]
+
+
+def names(toolchain: Toolchain) -> list[str]:
+    """Programs of the host that the commands may use: optional, since an earlier command may bring a later one's."""
+    return [command[0] for command in toolchain.setup if command] + ["python3"]
+
+
+def script(commands: Sequence[Sequence[str]]) -> str:
+    return PRELUDE + "\n".join(shlex.join(command) for command in commands) + "\n" + KEEP
+
+
+def install(
+    toolchain: Toolchain,
+    snapshot: Snapshot,
+    owner: str,
+    target: Path,
+    run: Callable[[Spec, Callable[[int], None]], Facts],
+) -> None:
+    """Run the commands and fill `target` with what is kept. `run(spec, harvest)` calls `harvest` with the slot.
+
+    Raises CheckBroken with the end of the output if a command fails. Blocks.
+    """
+    with tempfile.TemporaryDirectory(prefix="sweeper-setup-") as folder:
+        spec = Spec(
+            name=Name("setup", owner, 1, Role.SETUP),
+            snapshot=snapshot,
+            argv=("sh", "-c", script(toolchain.setup)),
+            stdout=Path(folder, "stdout"),
+            stderr=Path(folder, "stderr"),
+            limits=LIMITS,
+            clocks=CLOCKS,
+            network=True,
+        )
+        facts = run(spec, lambda slot: _copy(slot, target))
+        said = "".join(file.read_bytes()[-TAIL:].decode(errors="replace") for file in (spec.stdout, spec.stderr))
+    if facts.exit_code != 0:
+        ended = f"no end after {CLOCKS.wall:g} s" if facts.clock is not None else f"exit {facts.exit_code}"
+        commands = " && ".join(shlex.join(command) for command in toolchain.setup)
+        raise CheckBroken(
+            f"the toolchain's setup failed ({ended}): {commands}\n{said.strip()}",
+            hint="correct `setup` of the sweep; it runs at the repository's root, with a network and no credentials",
+        )
+
+
+def check(toolchain: Toolchain, missing: Sequence[str], entry: Path) -> None:
+    """Raises CheckBroken for a tool that neither the host nor the setup has."""
+    for name in missing:
+        if not os.path.lexists(entry / "toolchain" / "bin" / name):
+            commands = "; ".join(shlex.join(command) for command in toolchain.setup)
+            raise CheckBroken(
+                f"the tool {name!r} is neither on PATH nor installed by `setup` ({commands})",
+                hint=f'add it to the sweep\'s setup in sweeper.toml, for example "pip install {name}"',
+            )
+
+
+def _copy(slot: int, target: Path) -> None:
+    """Both parts from the ended sandbox's slot. Links stay links; nothing in it is followed or run."""
+    for part in PARTS:
+        (target / part).mkdir()
+        source = f"/proc/self/fd/{slot}/{part}/."
+        command = ["cp", "-a", "--no-preserve=xattr", "--", source, str(target / part)]
+        done = subprocess.run(command, capture_output=True, text=True, pass_fds=[slot], check=False)
+        if done.returncode:
+            raise SandboxFailed(f"the toolchain could not be kept in {target}: {done.stderr.strip()[-500:]}")

@@ -1,0 +1,128 @@
+"""Who has which sandboxes on this machine: a folder per owner with a file per live sandbox, below a store.
+
+The owner's lock file is held open for life, so that a folder whose lock is free belongs to a dead process, and what
+it left (control groups) can be removed by anybody.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import fcntl
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from sweeper.records import Owner
+from sweeper.sandbox.contract import Handle, Spec
+
+LOCK, GROUPS = "lock", "groups"
+SUFFIX = ".json"
+
+
+class Register:
+    """Its methods block shortly: small files on the store's disk."""
+
+    def __init__(self, root: Path, owner: Owner) -> None:
+        self._root = root
+        self._owner = owner
+        self._folder = root / owner.id
+        self._lock: int | None = None
+
+    def open(self, groups: list[str]) -> None:
+        """Enter this owner, with the control groups that it has made."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        if self._lock is None:
+            self._lock = os.open(self._folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        (self._folder / GROUPS).write_text("\n".join(groups))
+
+    def enter(self, spec: Spec, pid: int) -> None:
+        """A sandbox lives; `pid` is its first process."""
+        labels = {
+            "name": str(spec.name),
+            "run": spec.name.run,
+            "unit": spec.name.unit,
+            "attempt": spec.name.attempt,
+            "role": str(spec.name.role),
+            "fire": spec.fire,
+            "deadline": spec.deadline,
+            "owner": dataclasses.asdict(self._owner),
+            "pid": pid,
+            "born": born(pid),
+        }
+        (self._folder / (str(spec.name) + SUFFIX)).write_text(json.dumps(labels))
+
+    def leave(self, spec: Spec) -> None:
+        (self._folder / (str(spec.name) + SUFFIX)).unlink(missing_ok=True)
+
+    def has(self, name: str) -> bool:
+        return (self._folder / (name + SUFFIX)).exists()
+
+    def handles(self, owner: str | None) -> list[Handle]:
+        """Every entered sandbox, of one owner or of all; `ref` is its file."""
+        pattern = f"{owner}/*{SUFFIX}" if owner is not None else f"*/*{SUFFIX}"
+        found = []
+        for path in sorted(self._root.glob(pattern)):
+            with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+                found.append(_handle(path, json.loads(path.read_text())))
+        return found
+
+    def abandoned(self) -> Iterator[tuple[Path, list[str]]]:
+        """Folders of dead owners, with their control groups. The lock is held while each is looked at."""
+        for folder in self._root.iterdir() if self._root.is_dir() else ():
+            if folder == self._folder:
+                continue
+            try:
+                lock = os.open(folder / LOCK, os.O_RDWR | os.O_CLOEXEC)
+            except OSError:
+                continue
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                text = (folder / GROUPS).read_text() if (folder / GROUPS).exists() else ""
+                yield folder, text.splitlines()
+            except BlockingIOError:
+                continue
+            finally:
+                os.close(lock)
+
+    def forget(self, folder: Path) -> None:
+        """Remove a dead owner's folder, unless a sandbox of its is still entered."""
+        if not list(folder.glob(f"*{SUFFIX}")):
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def close(self) -> None:
+        if self._lock is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            os.close(self._lock)
+            self._lock = None
+
+
+def _handle(path: Path, labels: dict[str, Any]) -> Handle:
+    return Handle(
+        name=labels["name"],
+        run=labels["run"],
+        unit=labels["unit"],
+        attempt=labels["attempt"],
+        role=labels["role"],
+        owner=Owner(**labels["owner"]),
+        deadline=labels["deadline"],
+        running=alive(labels["pid"], labels["born"]),
+        ref=(path, labels["pid"], labels["born"]),
+    )
+
+
+def born(pid: int) -> int:
+    """When a process was started, in clock ticks since boot; -1 if it is gone. With the pid it names one process."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return int(file.read().rsplit(b")", 1)[1].split()[19])
+    except (OSError, ValueError, IndexError):
+        return -1
+
+
+def alive(pid: int, when: int) -> bool:
+    return when >= 0 and born(pid) == when

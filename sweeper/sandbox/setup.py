@@ -1,0 +1,150 @@
+"""`Toolchain.setup`: commands run once, networked and without credentials, kept as an image and a lower directory.
+
+They run as root of a container with the few rights that installing needs, so that they may write where tools live.
+What they leave in the workspace (an installed environment, node_modules) belongs to the sandbox's user afterwards;
+what they changed of the commit's own files is undone: a toolchain is shared by commits.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+import shlex
+import stat
+import subprocess
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import anyio
+
+from sweeper.errors import CheckBroken
+from sweeper.records import Listing, Owner
+from sweeper.sandbox.container import ENVIRONMENT, NAMESPACE, Manner, owner_labels
+from sweeper.sandbox.contract import WORK, Clocks, Toolchain
+from sweeper.sandbox.creating import create, remove
+from sweeper.sandbox.engine import Engine
+from sweeper.sandbox.output import Output
+from sweeper.sandbox.running import Running, kill, wait
+
+WALL = 1800.0
+OUTPUT = 1 << 20
+TAIL = 2000
+RIGHTS = ["CHOWN", "DAC_OVERRIDE", "FOWNER", "SETGID", "SETUID", "FSETID"]
+
+
+@dataclass(frozen=True, slots=True)
+class SetUp:
+    """Runs a toolchain's commands on one engine."""
+
+    engine: Engine
+    owner: Owner
+    manner: Manner
+
+    def tag(self, toolchain: Toolchain, image: str) -> str:
+        key = f"{toolchain.key} {toolchain.setup} {image} {self.manner.user}"
+        return f"sweeper/setup:{hashlib.sha256(key.encode()).hexdigest()[:32]}"
+
+    async def run(self, toolchain: Toolchain, image: str, tag: str, mounts: list[dict[str, Any]]) -> None:
+        """Raises CheckBroken with the end of the output if a command fails; commits the image as `tag`."""
+        engine = self.engine
+        container = await create(engine, self._body(toolchain, image, mounts), f"sweeper-setup-{secrets.token_hex(8)}")
+        try:
+            with tempfile.TemporaryDirectory(prefix="sweeper-setup-") as folder:
+                out, err = Path(folder, "stdout"), Path(folder, "stderr")
+                output = Output(out, err, OUTPUT, Clocks(wall=WALL), time.monotonic())
+                try:
+                    facts = await Running(engine, container, b"", output, lambda: (False, False)).to_end()
+                finally:
+                    output.close()
+                said = tails(out, err)
+            if facts.exit_code != 0:
+                ended = f"exit {facts.exit_code}" if facts.clock is None else f"no end after {WALL:g} s"
+                raise CheckBroken(
+                    f"the toolchain's setup failed ({ended}): {toolchain.setup}\n{said}",
+                    hint="correct `setup` of the sweep; it runs at the repository's root, with a network and as root",
+                )
+            repository, version = tag.split(":")
+            await engine.call(
+                "keep the toolchain as an image", lambda: engine.streams.commit(container, repository, version)
+            )
+        finally:
+            with anyio.CancelScope(shield=True):
+                if await kill(engine, container):
+                    await wait(engine, container)
+                await remove(engine, container)
+
+    def _body(self, toolchain: Toolchain, image: str, mounts: list[dict[str, Any]]) -> dict[str, Any]:
+        uid, gid = self.manner.user.split(":")
+        host: dict[str, Any] = {
+            "Mounts": mounts,
+            "Tmpfs": {"/tmp": "rw,exec,nosuid,nodev,mode=1777"},
+            "CapDrop": ["ALL"],
+            "CapAdd": RIGHTS,
+            "SecurityOpt": ["no-new-privileges"],
+            "Init": True,
+            "LogConfig": {"Type": "none"},
+        }
+        if self.manner.host_user_namespace:
+            host["UsernsMode"] = "host"
+        environment = {**ENVIRONMENT, "HOME": "/tmp"}
+        return {
+            "Image": image,
+            "Entrypoint": ["timeout", "-s", "KILL", str(int(WALL) + 60), "sh", "-c"],
+            "Cmd": [script(toolchain.setup, uid, gid)],
+            "User": "0:0",
+            "WorkingDir": WORK,
+            "Env": [f"{key}={value}" for key, value in environment.items()],
+            "Labels": owner_labels(self.owner) | {f"{NAMESPACE}.token": secrets.token_hex(8)},
+            "AttachStdout": True,
+            "AttachStderr": True,
+            "HostConfig": host,
+        }
+
+
+def tails(*files: Path) -> str:
+    return "".join(file.read_bytes()[-TAIL:].decode(errors="replace") for file in files).strip()
+
+
+def script(commands: tuple[tuple[str, ...], ...], uid: str, gid: str) -> str:
+    """The commands one after the other, up to the first that fails, and their files given to the sandbox's user."""
+    lines = ["set -e", *(shlex.join(command) for command in commands)]
+    if uid != "0":
+        lines.append(f"find {WORK} -xdev -uid 0 -exec chown -h {uid}:{gid} {{}} +")
+    return "\n".join(lines)
+
+
+def keep_untracked(upper: Path, target: Path, listing: Listing) -> None:
+    """Copy an upper directory without what it says of the commit's own files. Blocks."""
+    subprocess.run(["cp", "-a", "--", f"{upper}/.", str(target)], check=True, capture_output=True)
+    folders = {parent for path in listing for parent in _parents(path)}
+    for top, names, files, fd in os.fwalk(target, follow_symlinks=False):
+        below = os.fsencode(os.path.relpath(top, target))
+        prefix = b"" if below == b"." else below + b"/"
+        if below in folders or not prefix:
+            _unmark(fd)
+        for name in (*names, *files):
+            path = prefix + os.fsencode(name)
+            mode = os.stat(name, dir_fd=fd, follow_symlinks=False).st_mode
+            # A whiteout can only hide what the commit has: it is the one thing below.
+            theirs = path in listing or path == b".git" or (path in folders and not stat.S_ISDIR(mode))
+            if theirs or stat.S_ISCHR(mode):
+                subprocess.run(["rm", "-rf", "--", os.path.join(top, name)], check=True, capture_output=True)
+                if name in names:
+                    names.remove(name)
+
+
+def _parents(path: bytes) -> list[bytes]:
+    parts = path.split(b"/")
+    return [b"/".join(parts[:count]) for count in range(1, len(parts))]
+
+
+def _unmark(fd: int) -> None:
+    """A folder of the commit that was made anew shows the commit's files again."""
+    try:
+        os.removexattr(fd, "user.overlay.opaque")
+    except OSError:
+        return

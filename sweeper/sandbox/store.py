@@ -1,0 +1,214 @@
+"""Where prepared trees and toolchains are kept: built once per key, shared by every backend and process of a machine.
+
+An entry is a folder that never changes after it appeared. Whoever uses it holds a shared lock on its lock file until
+`close`, so that pruning, in whatever process, never removes one in use: it must take that lock alone first.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import re
+import shutil
+import stat
+import subprocess
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+
+from sweeper.errors import SandboxFailed
+from sweeper.sandbox.contract import SANDBOX_UID, Tree
+
+KEY = re.compile(r"[0-9A-Za-z][0-9A-Za-z._-]{0,127}")
+POLL = 0.05
+DAY = 86400.0
+
+
+def sandbox_ids() -> tuple[int, int]:
+    """The real uid and gid of every sandbox of this process."""
+    return (SANDBOX_UID, SANDBOX_UID) if os.geteuid() == 0 else (os.geteuid(), os.getegid())
+
+
+def default_root() -> Path:
+    """The machine's cache folder for root, the user's own otherwise."""
+    if os.geteuid() == 0:
+        return Path("/var/cache/sweeper")
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "sweeper"
+
+
+class Store:
+    """Entries below `root`, each `root`/<kind>/<key>. `close` gives up every use.
+
+    Raises SandboxFailed where the folder cannot be made, or where the sandbox's user cannot get to it.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self._held: dict[tuple[str, str], int] = {}
+
+    async def tree(self, tree: Tree) -> Path:
+        """The commit's tree as a folder that belongs to the sandbox's user; used from now on by this process."""
+        return await self.entry("trees", tree.commit, tree.write_to)
+
+    async def entry(self, kind: str, key: str, build: Callable[[Path], Awaitable[None]]) -> Path:
+        """The entry, built first if it is not there: `build` fills the empty folder that it gets.
+
+        It appears whole or not at all. A second caller, in this or another process, waits for the first one's.
+        """
+        if not KEY.fullmatch(key):
+            raise SandboxFailed(f"{key!r} cannot name a folder of the store {self.root}")
+        folder = self.root / kind
+        await anyio.to_thread.run_sync(self._make, folder)
+        path = folder / key
+        if (kind, key) in self._held:
+            return path
+        lock = await self._locked(folder / f"{key}.lock", path)
+        try:
+            if not _there(path):
+                await self._build(path, build)
+            os.utime(lock)
+            fcntl.flock(lock, fcntl.LOCK_SH)
+        except BaseException:
+            os.close(lock)
+            raise
+        if (kind, key) in self._held:  # another task of this process was as fast
+            os.close(lock)
+        else:
+            self._held[kind, key] = lock
+        return path
+
+    async def _locked(self, lock_file: Path, path: Path) -> int:
+        """A descriptor of the lock file: shared if the entry is there, alone if it is to be built."""
+        while (lock := _try_lock(lock_file, path)) is None:  # noqa: ASYNC110  # another process holds it
+            await anyio.sleep(POLL)
+        return lock
+
+    async def _build(self, path: Path, build: Callable[[Path], Awaitable[None]]) -> None:
+        new = path.with_name(f".{path.name}.new")
+        await anyio.to_thread.run_sync(remove_tree, new)  # of a builder that was killed
+        new.mkdir(mode=0o755)
+        try:
+            await build(new)
+            await anyio.to_thread.run_sync(_finish, new, path)
+        except BaseException:
+            with anyio.CancelScope(shield=True):
+                await anyio.to_thread.run_sync(remove_tree, new)
+            raise
+
+    def ready(self) -> None:
+        """Make the store's folder and prove that the sandbox's user gets to it. Blocks shortly."""
+        self._make(self.root)
+
+    def _make(self, folder: Path) -> None:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as problem:
+            raise SandboxFailed(
+                f"the cache folder {folder} cannot be made: {problem.strerror}",
+                hint="set XDG_CACHE_HOME to a folder that you can write to",
+            ) from problem
+        if os.geteuid() == 0:
+            for place in (folder, *folder.parents):
+                if not place.stat().st_mode & stat.S_IXOTH:
+                    raise SandboxFailed(
+                        f"the sandbox's user cannot enter {place}, where the cache folder {self.root} lies",
+                        hint=f"chmod o+x {place}, or use a cache folder outside it",
+                    )
+
+    def prune(self, kind: str, keep: int, older_than: float = 7 * DAY) -> int:
+        """Remove entries of a kind that nobody uses, beyond the `keep` used last and not used for `older_than` seconds.
+
+        Returns how many were removed. Blocks: call it in a thread.
+        """
+        locks = sorted((self.root / kind).glob("*.lock"), key=_used, reverse=True)
+        removed = 0
+        for lock_file in locks[keep:]:
+            if time.time() - _used(lock_file) < older_than:
+                continue
+            with _alone(lock_file) as alone:
+                if alone:
+                    remove_tree(lock_file.with_suffix(""))
+                    lock_file.unlink(missing_ok=True)
+                    removed += 1
+        return removed
+
+    def close(self) -> None:
+        for lock in self._held.values():
+            os.close(lock)
+        self._held.clear()
+
+
+def _try_lock(lock_file: Path, path: Path) -> int | None:
+    there = _there(path)
+    lock = os.open(lock_file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    with contextlib.suppress(BlockingIOError):
+        fcntl.flock(lock, (fcntl.LOCK_SH if there else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+        # Pruning may have removed entry and file in between, or the builder may just have finished.
+        if _is_at(lock, lock_file) and _there(path) == there:
+            return lock
+    os.close(lock)
+    return None
+
+
+def _there(path: Path) -> bool:
+    return path.exists()
+
+
+def _used(lock_file: Path) -> float:
+    try:
+        return lock_file.stat().st_mtime
+    except FileNotFoundError:
+        return 0.0
+
+
+@contextlib.contextmanager
+def _alone(lock_file: Path) -> Iterator[bool]:
+    """Hold the lock alone; False if somebody uses the entry or it is gone."""
+    try:
+        lock = os.open(lock_file, os.O_RDWR | os.O_CLOEXEC)
+    except OSError:
+        yield False
+        return
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield _is_at(lock, lock_file)
+    except BlockingIOError:
+        yield False
+    finally:
+        os.close(lock)
+
+
+def _is_at(lock: int, lock_file: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(lock), os.stat(lock_file))
+    except FileNotFoundError:
+        return False
+
+
+def _finish(new: Path, path: Path) -> None:
+    """Give the folder to the sandbox's user, have it on the disk, and let it appear."""
+    uid, gid = sandbox_ids()
+    if os.geteuid() == 0:
+        os.chown(new, uid, gid)
+        for folder, folders, files, fd in os.fwalk(new, follow_symlinks=False):
+            del folder
+            for name in (*folders, *files):
+                os.chown(name, uid, gid, dir_fd=fd, follow_symlinks=False)
+    os.chmod(new, 0o755)
+    # Without this a power cut can leave whole names with empty files, which would be taken for the commit.
+    subprocess.run(["sync", "-f", str(new)], check=False, capture_output=True, stdin=subprocess.DEVNULL)
+    os.rename(new, path)
+
+
+def remove_tree(path: Path) -> None:
+    """Remove a folder of ours, whatever modes it has got."""
+    if not os.path.lexists(path):
+        return
+    for folder, _, _, fd in os.fwalk(path, follow_symlinks=False, onerror=None):
+        del folder
+        os.fchmod(fd, 0o755)
+    shutil.rmtree(path)

@@ -1,0 +1,250 @@
+"""The cleanup Loop of one sweep: six methods over the ledger, and the claims that go with it."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from sweeper import ladder
+from sweeper.attempt import Job, attempt, ref_of
+from sweeper.errors import StaleClaim
+from sweeper.gate import TestBase, test_base
+from sweeper.ground import (
+    Chosen,
+    Ground,
+    Selection,
+    Workshop,
+    agreeing_check,
+    choose,
+    ground_of,
+    prepare,
+    queue,
+    stand_on,
+    survey,
+    tally,
+)
+from sweeper.ledger.contract import Ledger, Queued, Run
+from sweeper.loop import Decision, Go, Hold, Idle, Page, RetryAt, Settled, Slot
+from sweeper.records import Claim, History, Outcome, UnitState, Usage
+from sweeper.round import Barrier, close_round
+
+Say = Callable[[str], None]
+
+
+class SweepClaims:
+    """Claims of one sweep, kept by unit key while they are held."""
+
+    def __init__(self, ledger: Ledger, run: str) -> None:
+        self._ledger = ledger
+        self._run = run
+        self._held: dict[str, Claim] = {}
+
+    async def claim(self, unit: Queued) -> Claim | None:
+        claim = await self._ledger.claim(unit.key, self._run)
+        if claim is not None:
+            self._held[unit.key] = claim
+        return claim
+
+    async def release(self, unit: Queued) -> None:
+        claim = self._held.pop(unit.key, None)
+        if claim is not None:
+            await self._ledger.release(claim)
+
+    def of(self, unit: Queued) -> Claim:
+        return self._held[unit.key]
+
+
+class Sweep:
+    """One sweep of one fire: `begin` before it is drained, `finish` after it.
+
+    `ladder_digest` tells one ladder from another: a unit's place does not outlive a change of it.
+    """
+
+    def __init__(
+        self,
+        workshop: Workshop,
+        ledger: Ledger,
+        run: Run,
+        *,
+        ladder_digest: str,
+        selection: Selection | None = None,
+        say: Say = lambda line: None,
+    ) -> None:
+        self.name = workshop.name
+        self.workshop = workshop
+        self.ledger = ledger
+        self.run = run
+        self.claims = SweepClaims(ledger, run.id)
+        self.drained = False
+        self._ladder_digest = ladder_digest
+        self._selection = selection
+        self._chosen: Chosen | None = None
+        self._say = say
+        self._ground: Ground | None = None
+        self._tests: TestBase | None = None
+        self._again: dict[str, History] = {}
+
+    @property
+    def ground(self) -> Ground:
+        assert self._ground is not None, "begin() comes first"
+        return self._ground
+
+    # --- the six methods ---
+
+    async def select_queue(self, cursor: str | None) -> Page:
+        queued, following = await self.ledger.page(self.run.id, self.run.round, cursor)
+        units = []
+        for unit in queued:
+            place = self.tier_policy(unit)
+            if isinstance(place, Hold):
+                await self.ledger.hold(unit.key, place.reason)
+            else:
+                units.append(unit)
+        return Page(tuple(units), following)
+
+    def tier_policy(self, unit: Queued) -> Go | Hold:
+        return ladder.place(self._history(unit), self.workshop.config.ladder)
+
+    async def dispatch(self, unit: Queued, rung: int, slot: Slot) -> Outcome:
+        claim = self.claims.of(unit)
+        row = await self.ledger.start(claim, rung, self.run.round)
+        captured = ""
+        if row.adopted:
+            captured = await self.workshop.repo.find_ref(ref_of(self.run.id, unit.key, row.number)) or ""
+            if not captured:
+                row = await self.ledger.lose(claim, row.number, Usage())
+        history = self._history(unit)
+        job = Job(
+            unit=unit.unit,
+            rung=row.rung,
+            number=row.number,
+            earlier=await self._earlier(unit.key, len(history.outcomes)),
+            captured=captured,
+            memory_factor=ladder.memory_factor(history),
+        )
+        return await attempt(self.workshop, self.ground, job, slot)
+
+    async def land(self, unit: Queued, result: Outcome | Exception) -> Decision:
+        if isinstance(result, Exception):
+            raise result  # `attempt` returns every failure of a unit, so this one is the ledger's
+        history = History((*self._history(unit).outcomes, ladder.entry(result)))
+        following = ladder.after(history, self.workshop.config.ladder, result, now=time.time())
+        try:
+            await self.ledger.land(
+                self.claims.of(unit), result, following.state, self.run.round + following.round_delta, following.why
+            )
+        except StaleClaim:
+            self._say(f"{unit.unit.title}: its claim was lost meanwhile; the result is kept as evidence and not merged")
+            return Settled()
+        self._again.pop(unit.key, None)
+        if isinstance(following.decision, RetryAt):
+            self._again[unit.key] = history
+        return following.decision
+
+    async def on_idle(self) -> Idle:
+        barrier = await self.close()
+        if self.run.round >= self.workshop.config.max_rounds:
+            return Idle.STOP
+        if not barrier.merged and not await self._waiting():
+            self.drained = True
+            return Idle.STOP
+        await self._open()
+        if await self._waiting():
+            return Idle.POLL_AGAIN
+        self.drained = True
+        return Idle.STOP
+
+    # --- before, between and after ---
+
+    async def begin(self) -> None:
+        """Stand on the run's tip and open the next round, unless one is under way.
+
+        Raises CheckBroken if the check doesn't work there, SandboxFailed if no sandbox does.
+        """
+        self._ground = await stand_on(self.workshop, self.run.tip, self.run.round)
+        check, why = await agreeing_check(self.workshop, self._ground)
+        if why:
+            self._say(f"{self.name}: {why}; every change is verified by the whole check")
+        await self.ledger.note(self.run.id, "unit_check", why)
+        await self.ledger.note(self.run.id, "incomplete", self._ground.result.incomplete)
+        self.workshop = replace(self.workshop, check=check)
+        await self._select()
+        if self.run.phase != "fanout":
+            await self._open()
+
+    async def close(self) -> Barrier:
+        """The barrier of the round under way. Units that were not attempted come again in the next round."""
+        if self._tests is None:
+            self._tests = await test_base(self.workshop, self.ground)
+            await self.ledger.note(self.run.id, "tests", str(self._tests.tests))
+        barrier = await close_round(self.workshop, self.ground, self.ledger, self.run, self._tests)
+        self.run = replace(self.run, tip=barrier.tip, phase="check")
+        if barrier.merged:
+            self._say(f"{self.name}: round {self.run.round}: {len(barrier.merged)} units merged, the tree is green")
+        for title, outcome in barrier.sent_on:
+            self._say(
+                f"{self.name}: round {self.run.round}: {title} sent on: {outcome.kind} ({outcome.evidence.reason})"
+            )
+        if barrier.result is not None:
+            snapshot = await prepare(self.workshop, barrier.tip)
+            self._ground = await ground_of(self.workshop, snapshot, barrier.result)
+        await self._note_findings("last")
+        return barrier
+
+    async def _open(self) -> None:
+        held = frozenset([unit.key async for unit in self.ledger.units(self.name, states=(UnitState.HELD,))])
+        parts = await survey(self.workshop, self.ground, self._chosen, held)
+        # an empty backlog opens no round of its own, it only settles what was waiting
+        number = self.run.round + 1 if parts.units or self.run.round == 0 else self.run.round
+        queued = queue(self.workshop, self.ground, parts.units, number, self._ladder_digest)
+        fresh = self.run.round == 0
+        if fresh:
+            await self._note_findings("first")
+            await self._note_findings("last")
+        await self.ledger.open_round(self.run.id, number, queued, parts.skips, fresh=fresh)
+        self.run = replace(self.run, round=number, phase="fanout")
+        findings = sum(len(unit.findings) for unit in parts.units)
+        if parts.units:
+            self._say(f"{self.name}: round {number}: {findings} findings in {len(parts.units)} units")
+
+    async def _select(self) -> None:
+        """What was handed in as the backlog: kept with the run, so that a resumed one has it too."""
+        kept = (await self.ledger.notes(self.run.id)).get("selection")
+        if kept is not None:
+            self._chosen = Chosen(Counter(kept))
+        elif self._selection is not None:
+            self._chosen, missing = await choose(self.workshop.repo, self.ground, self._selection)
+            await self.ledger.note(self.run.id, "not_reproduced", tally(missing))
+            await self.ledger.note(self.run.id, "selection", self._chosen.fingerprints)
+
+    async def _note_findings(self, name: str) -> None:
+        findings = self.ground.baseline.all()
+        if self._chosen is not None:
+            findings = self._chosen.of(findings)
+        await self.ledger.note(self.run.id, name, tally(findings))
+
+    async def _waiting(self) -> bool:
+        """Is there a unit to dispatch, now or in the next round? Whatever has come to its ladder's end is held."""
+        found = False
+        cursor: str | None = None
+        while True:
+            units, cursor = await self.ledger.page(self.run.id, self.run.round + 1, cursor)
+            for unit in units:
+                place = self.tier_policy(unit)
+                if isinstance(place, Hold):
+                    await self.ledger.hold(unit.key, place.reason)
+                else:
+                    found = True
+            if cursor is None:
+                return found
+
+    async def _earlier(self, key: str, count: int) -> Sequence[Outcome]:
+        if not count:
+            return ()
+        landed = [row.outcome async for row in self.ledger.attempts(unit=key) if row.outcome is not None]
+        return landed[-count:]
+
+    def _history(self, unit: Queued) -> History:
+        return self._again.get(unit.key, unit.history)

@@ -1,0 +1,103 @@
+"""The judge: a fresh, credential-free sandbox on the pinned base plus the captured change.
+
+Nothing else moves a unit to fixed. Findings compare by rule, message and source line, not by line number.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from sweeper.backlog.check import Check
+from sweeper.backlog.fingerprint import Difference, compare, line_hashes, stamp
+from sweeper.backlog.paths import to_root
+from sweeper.records import Change, CheckResult, CheckState, Finding, SkipReason, Unit
+from sweeper.sandbox.contract import Name, Snapshot
+
+
+class Baseline:
+    """The stamped findings of one commit, by path."""
+
+    def __init__(self, findings: Iterable[Finding]) -> None:
+        by_path: dict[str, list[Finding]] = defaultdict(list)
+        for finding in findings:
+            by_path[finding.path].append(finding)
+        self._by_path = {path: tuple(found) for path, found in by_path.items()}
+
+    def of(self, paths: Iterable[str]) -> list[Finding]:
+        return [finding for path in paths for finding in self._by_path.get(path, ())]
+
+    def all(self) -> list[Finding]:
+        return [finding for found in self._by_path.values() for finding in found]
+
+    def stamp(self, findings: Sequence[Finding], changes: Mapping[str, bytes]) -> list[Finding]:
+        """Fingerprints for findings on the baseline's commit plus `changes` (path -> content).
+
+        A path without a change has the baseline's content, so a finding that the baseline has too keeps its
+        fingerprint; one that it doesn't have is new whatever its line says.
+        """
+        changed = [finding for finding in findings if finding.path in changes]
+        hashes = {path: line_hashes(changes[path]) for path in {finding.path for finding in changed}}
+        known: dict[tuple[str, int, int, str, str], str] = {}
+        for path in {finding.path for finding in findings} - changes.keys():
+            for f in self._by_path.get(path, ()):
+                known[f.path, f.line, f.column, f.rule, f.message] = f.fingerprint
+        rest = [
+            replace(f, fingerprint=known.get((f.path, f.line, f.column, f.rule, f.message), _unknown(f)))
+            for f in findings
+            if f.path not in changes
+        ]
+        return [*stamp(changed, hashes), *rest]
+
+
+def _unknown(finding: Finding) -> str:
+    return hashlib.sha256(
+        f"unknown\0{finding.rule}\0{finding.message}\0{finding.line}".encode("utf-8", "surrogateescape")
+    ).hexdigest()[:32]
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What the verifier saw. `result.state` BROKEN means that nothing was proven.
+
+    `targeted`: how many of the unit's own findings remain. `difference`: over the unit's paths, or over
+    everything where a whole run judged. `unparsable`: paths of the unit that no longer parse.
+    """
+
+    command: tuple[str, ...]
+    exit_code: int | None
+    result: CheckResult = field(repr=False)
+    difference: Difference
+    targeted: int
+    unparsable: tuple[str, ...] = ()
+
+
+async def verify(
+    check: Check, name: Name, snapshot: Snapshot, unit: Unit, baseline: Baseline, changes: tuple[Change, ...]
+) -> Judgement:
+    """Judge one change. Raises SandboxFailed; everything that the check says is in the judgement."""
+    command = check.command_for([to_root(path, check.root) for path in unit.paths])
+    checked = await check.run(name, snapshot, command, changes=changes)
+    contents = {change.path: change.data or b"" for change in changes}
+    after = baseline.stamp(checked.result.findings, contents)
+    before = baseline.all() if command == check.argv else baseline.of(unit.paths)
+    if command != check.argv:
+        wanted = set(unit.paths)
+        after = [finding for finding in after if finding.path in wanted]
+    paths = set(unit.paths)
+    return Judgement(
+        command=command,
+        exit_code=checked.exit_code,
+        result=checked.result,
+        difference=compare(before, after),
+        targeted=len(compare(unit.findings, [f for f in after if f.path in paths]).remaining),
+        unparsable=tuple(
+            sorted({s.path for s in checked.result.skips if s.reason is SkipReason.NOT_PARSED and s.path in paths})
+        ),
+    )
+
+
+def proves_nothing(judgement: Judgement) -> bool:
+    return judgement.result.state is CheckState.BROKEN

@@ -1,0 +1,227 @@
+"""The parsing child: real processes, real limits."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import anyio
+import pytest
+
+from sweeper.backlog.child import ChildFailed, Parser
+from sweeper.backlog.tools import GENERIC, RUFF
+from sweeper.errors import ConfigError
+from sweeper.records import CheckResult, CheckState
+from tests.backlog.samples import FOLDER, said, tree
+
+IN_TREE = tree("bad.py", "a.py")
+
+
+def with_parser(work: Callable[[Parser], Awaitable[None]], **limits: float) -> None:
+    async def main() -> None:
+        parser = Parser(**limits)  # type: ignore[arg-type]
+        try:
+            await work(parser)
+        finally:
+            await parser.aclose()
+
+    anyio.run(main)
+
+
+async def findings(parser: Parser, stdout: Path = FOLDER / "findings.json") -> CheckResult:
+    return await parser.parse(
+        stdout, Path("/nonexistent"), exit_code=1, tool=RUFF, listing=IN_TREE, checkouts=("/repo",)
+    )
+
+
+def names_of(data: bytes) -> list[str] | None:
+    return data.decode().split() if data else None
+
+
+def test_the_child_says_what_the_parser_says(tmp_path: Path) -> None:
+    odd = tmp_path / "odd"
+    odd.write_bytes(b"a\xff.py:1:2: F401 caf\xc3\xa9 \xff\n")
+
+    async def work(parser: Parser) -> None:
+        assert await findings(parser) == said((FOLDER / "findings.json").read_bytes(), listing=IN_TREE)
+        listing = {b"a\xff.py": next(iter(IN_TREE.values()))}
+        result = await parser.parse(odd, odd, exit_code=1, tool=GENERIC, listing=listing)
+        assert [f.path for f in result.findings] == [os.fsdecode(b"a\xff.py")]
+        missing = await parser.parse(tmp_path / "no", tmp_path / "no", exit_code=0, tool=RUFF)
+        assert missing.state is CheckState.CLEAN
+
+    with_parser(work)
+
+
+def test_many_at_once_share_one_server() -> None:
+    async def work(parser: Parser) -> None:
+        results: list[CheckResult] = []
+
+        async def one() -> None:
+            results.append(await findings(parser))
+
+        async with anyio.create_task_group() as group:
+            for _ in range(30):
+                group.start_soon(one)
+        assert [len(result.findings) for result in results] == [11] * 30
+
+    with_parser(work)
+
+
+def test_a_killed_server_is_started_again() -> None:
+    async def work(parser: Parser) -> None:
+        await findings(parser)
+        assert parser._server is not None
+        first = parser._server
+        first.kill()
+        first.wait()
+        assert len((await findings(parser)).findings) == 11
+        assert parser._server is not first
+
+    with_parser(work)
+
+
+def test_too_much_memory_is_a_broken_check(tmp_path: Path) -> None:
+    bomb = tmp_path / "bomb"
+    bomb.write_text('{"version":"2.1.0","runs":[' + "[]," * 3_000_000 + "[]]}")
+
+    async def work(parser: Parser) -> None:
+        result = await findings(parser, bomb)
+        assert (result.state, "memory" in result.why) == (CheckState.BROKEN, True)
+        assert len((await findings(parser)).findings) == 11
+
+    with_parser(work, memory=128 << 20)
+
+
+def test_too_much_processor_time_is_a_broken_check(tmp_path: Path) -> None:
+    slow = tmp_path / "slow"
+    slow.write_text("a.py:1:1: x\n" * 3_000_000)
+
+    async def work(parser: Parser) -> None:
+        result = await findings(parser, slow)
+        assert (result.state, "processor time" in result.why) == (CheckState.BROKEN, True)
+
+    with_parser(work, cpu=1)
+
+
+def test_too_slow_is_a_broken_check(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)  # opening it waits for a writer that never comes
+
+    async def work(parser: Parser) -> None:
+        result = await findings(parser, pipe)
+        assert (result.state, "took longer" in result.why) == (CheckState.BROKEN, True)
+
+    with_parser(work, wall=0.3)
+
+
+def test_nesting_without_end_is_a_broken_check(tmp_path: Path) -> None:
+    deep = tmp_path / "deep"
+    deep.write_text('{"version": "2.1.0", "runs": ' + "[" * 300_000)
+
+    async def work(parser: Parser) -> None:
+        assert "nested too deeply" in (await findings(parser, deep)).why
+
+    with_parser(work)
+
+
+def test_a21_large_output_with_source_text(tmp_path: Path) -> None:
+    items = json.loads((FOLDER / "findings.json").read_text())
+    big = tmp_path / "big"
+    with big.open("w") as file:
+        file.write("[")
+        for number in range(20_000):
+            item = {**items[number % 11], "location": {"row": number, "column": 1}, "source": "x" * 1500}
+            file.write(("," if number else "") + json.dumps(item))
+        file.write("]")
+
+    async def work(parser: Parser) -> None:
+        result = await findings(parser, big)
+        assert (result.state, len(result.findings)) == (CheckState.FINDINGS, 20_000)
+        cut = await parser.parse(big, big, exit_code=1, truncated=True, tool=RUFF, listing=IN_TREE)
+        assert (cut.state, cut.findings) == (CheckState.BROKEN, ())
+
+    with_parser(work, memory=256 << 20)
+
+
+def test_a_signal_is_a_broken_check() -> None:
+    async def work(parser: Parser) -> None:
+        result = await parser.parse(
+            FOLDER / "clean.json", Path("/nonexistent"), exit_code=None, signal=9, tool=RUFF, listing=IN_TREE
+        )
+        assert (result.state, "signal 9" in result.why) == (CheckState.BROKEN, True)
+
+    with_parser(work)
+
+
+def test_an_unknown_format_is_a_configuration_error() -> None:
+    async def work(parser: Parser) -> None:
+        with pytest.raises(ConfigError, match="xml"):
+            await parser.parse(FOLDER / "clean.json", FOLDER, exit_code=0, tool=RUFF, format="xml")
+
+    with_parser(work)
+
+
+def test_cancellation_ends_the_worker(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+
+    async def work(parser: Parser) -> None:
+        with anyio.move_on_after(0.5) as scope:
+            await findings(parser, pipe)
+        assert scope.cancelled_caught
+        assert parser._server is not None
+        for _ in range(500):
+            if not children(parser._server.pid):
+                return
+            await anyio.sleep(0.01)
+        pytest.fail("the worker outlived its request")
+
+    with_parser(work, at_once=1)
+
+
+def children(pid: int) -> str:
+    return Path(f"/proc/{pid}/task/{pid}/children").read_text().strip()
+
+
+def test_the_server_ends_with_its_owner(tmp_path: Path) -> None:
+    script = (
+        "import anyio, pathlib, time\n"
+        "from sweeper.backlog.child import Parser\n"
+        "from sweeper.backlog.tools import RUFF\n"
+        "async def main():\n"
+        "    parser = Parser()\n"
+        f"    clean = pathlib.Path({str(FOLDER / 'clean.json')!r})\n"
+        "    await parser.parse(clean, pathlib.Path('/x'), exit_code=0, tool=RUFF)\n"
+        "    print(parser._server.pid, flush=True)\n"
+        "    time.sleep(60)\n"
+        "anyio.run(main)\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE) as owner:
+        assert owner.stdout is not None
+        server = int(owner.stdout.readline())
+        owner.send_signal(signal.SIGKILL)
+    for _ in range(500):
+        try:
+            state = Path(f"/proc/{server}/stat").read_text().rpartition(")")[2].split()[0]
+        except FileNotFoundError:
+            return
+        if state == "Z":  # nobody in this container reaps orphans
+            return
+        anyio.run(anyio.sleep, 0.01)
+    pytest.fail("the server outlived its owner")
+
+
+def test_call_runs_a_function_of_a_module_in_the_child() -> None:
+    async def work(parser: Parser) -> None:
+        assert await parser.call(names_of, b"a b") == ["a", "b"]
+        assert await parser.call(names_of, b"") is None
+        with pytest.raises(ChildFailed):
+            await parser.call(names_of, b"\xff")
+
+    with_parser(work)

@@ -1,0 +1,154 @@
+"""How command lines are recognised and rewritten, held against the real ruff."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from sweeper.backlog.tools import FILES, GENERIC, RUFF, recognise
+from sweeper.records import CheckState
+from tests.backlog.samples import said, tree
+
+RUFF_PROGRAM = str(Path(sys.executable).parent / "ruff")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "ruff check .",
+        "ruff check",
+        "/opt/venv/bin/ruff check --select F src",
+        "ruff --config x.toml check .",
+        "python -m ruff check .",
+        "python3.12 -I -m ruff check .",
+        "uv run ruff check .",
+        "uvx ruff check .",
+        "uv tool run ruff check .",
+        "poetry run ruff check .",
+    ],
+)
+def test_ruff_is_recognised(command: str) -> None:
+    assert recognise(shlex.split(command)) is RUFF
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["", "ruff format --check .", "ruff", "flake8", "python x.py -m ruff check", "sh -c 'ruff check'", "uv ruff check"],
+)
+def test_other_commands_are_generic(command: str) -> None:
+    tool = recognise(shlex.split(command))
+    assert tool is GENERIC
+    assert tool.check(["flake8", "."]) == ["flake8", "."]
+    assert tool.unit_check(["flake8", "."]) == []
+    assert tool.fixers(["flake8", "."]) == []
+    assert tool.without_suppressions(["flake8", "."]) == []
+
+
+@pytest.mark.parametrize(
+    ("command", "check"),
+    [
+        ("ruff check .", "ruff check --output-format json --no-fix --no-cache ."),
+        ("ruff check --output-format json .", "ruff check --output-format json --no-fix --no-cache ."),
+        ("ruff check --output-format=sarif src", "ruff check --output-format sarif --no-fix --no-cache src"),
+        ("ruff check --output-format full src", "ruff check --output-format json --no-fix --no-cache src"),
+        (
+            "ruff check --select=F,E --fix -e a b",
+            "ruff check --select F,E --output-format json --no-fix --no-cache a b",
+        ),
+        ("ruff check -o out --statistics --add-noqa=x --watch", "ruff check --output-format json --no-fix --no-cache"),
+        ("ruff check -- -odd.py", "ruff check --output-format json --no-fix --no-cache ./-odd.py"),
+        (
+            "ruff check --config lint.select=['F'] .",
+            "ruff check --config lint.select=[F] --output-format json --no-fix --no-cache .",
+        ),
+    ],
+)
+def test_check_asks_for_a_machine_format_and_changes_nothing(command: str, check: str) -> None:
+    assert RUFF.check(shlex.split(command)) == check.split()
+    assert RUFF.check(check.split()) == check.split()
+
+
+def test_unit_check_and_fixers_keep_the_selection() -> None:
+    argv = shlex.split("python -m ruff check --select F,E501 --output-format=concise --fix src tests")
+    assert RUFF.unit_check(argv) == shlex.split(
+        "python -m ruff check --select F,E501 --output-format concise --no-fix --no-cache --force-exclude {files}"
+    )
+    start = "python -m ruff check --select F,E501 --no-cache --fix"
+    assert RUFF.fixers(argv) == [
+        shlex.split(f"{start} --force-exclude {{files}}"),
+        shlex.split(f"{start} --unsafe-fixes --force-exclude {{files}}"),
+    ]
+    assert RUFF.fixers(RUFF.check(argv)) == RUFF.fixers(argv)
+    assert RUFF.unit_check(["ruff", "check", "-"]) == []
+
+
+def test_without_suppressions_works_on_both_checks() -> None:
+    for argv in (RUFF.check(["ruff", "check", "."]), RUFF.unit_check(["ruff", "check", "."])):
+        shown = RUFF.without_suppressions(argv)
+        assert "--ignore-noqa" in shown
+        assert [word for word in shown if word != "--ignore-noqa"] == argv
+
+
+def run(folder: Path, argv: Sequence[str], *files: str) -> subprocess.CompletedProcess[bytes]:
+    words = [name for word in argv for name in (files if word == FILES else [word])]
+    return subprocess.run([RUFF_PROGRAM, *words[1:]], cwd=folder, capture_output=True, check=False)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "pyproject.toml").write_text('[tool.ruff]\nextend-exclude = ["vendored"]\nfix = true\n')
+    (tmp_path / "vendored").mkdir()
+    for name in ("vendored/m.py", "a.py"):
+        (tmp_path / name).write_text("import os\nimport sys  # noqa: F401\n\n\ndef f() -> None:\n    unused = 1\n")
+    return tmp_path
+
+
+def test_a15_named_files_have_the_excludes_of_a_whole_run(project: Path) -> None:
+    listing = tree("a.py", "vendored/m.py")
+    whole = run(project, RUFF.check(["ruff", "check", "."]))
+    named = run(project, RUFF.unit_check(["ruff", "check", "."]), "a.py", "vendored/m.py")
+    results = [
+        said(ran.stdout, ran.stderr, code=ran.returncode, listing=listing, checkouts=(str(project),))
+        for ran in (whole, named)
+    ]
+    assert [(f.path, f.rule) for f in results[0].findings] == [("a.py", "F401"), ("a.py", "F841")]
+    assert results[0] == results[1]
+    plain = run(project, ["ruff", "check", "--no-cache", "--no-fix", "--output-format", "json", "vendored/m.py"])
+    assert len(said(plain.stdout, listing=listing, checkouts=(str(project),)).findings) == 2
+    only_excluded = run(project, RUFF.unit_check(["ruff", "check", "."]), "vendored/m.py")
+    result = said(only_excluded.stdout, only_excluded.stderr, code=only_excluded.returncode, listing=listing)
+    assert (result.state, "No Python files" in result.incomplete) == (CheckState.CLEAN, True)
+
+
+def test_a_check_changes_no_file_and_fixers_do(project: Path) -> None:
+    before = (project / "a.py").read_text()
+    for argv in (RUFF.check(["ruff", "check", "--fix", "."]), RUFF.without_suppressions(["ruff", "check", "."])):
+        assert run(project, argv).returncode == 1
+    assert (project / "a.py").read_text() == before
+    hidden = run(project, RUFF.without_suppressions(["ruff", "check", "."]))
+    assert len(said(hidden.stdout, listing=tree("a.py"), checkouts=(str(project),)).findings) == 3
+    safe, unsafe = RUFF.fixers(["ruff", "check", "--output-format", "json", "."])
+    assert run(project, safe, "a.py").returncode == 1
+    assert "import os" not in (project / "a.py").read_text()
+    assert "unused = 1" in (project / "a.py").read_text()
+    assert run(project, unsafe, "a.py").returncode == 0
+    assert "unused" not in (project / "a.py").read_text()
+    assert not (project / ".ruff_cache").exists()
+    assert (project / "vendored/m.py").read_text() == before
+
+
+@pytest.mark.parametrize("format", ["json", "json-lines", "sarif", "concise", "pylint"])
+def test_every_good_format_of_the_real_program_is_understood(project: Path, format: str) -> None:
+    clean = project / "clean.py"
+    clean.write_text("x = 1\n")
+    for argv, names in ((["a.py"], ["a.py", "a.py"]), (["clean.py"], [])):
+        ran = run(project, RUFF.check(["ruff", "check", "--output-format", format, *argv]))
+        listing = tree("a.py", "clean.py")
+        result = said(ran.stdout, ran.stderr, code=ran.returncode, listing=listing, checkouts=(str(project),))
+        assert [f.path for f in result.findings] == names
+        assert result.state is (CheckState.FINDINGS if names else CheckState.CLEAN)

@@ -1,0 +1,226 @@
+"""A whole run as a user starts it: real git, real ruff, real sandboxes."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Place
+
+pytestmark = pytest.mark.usefixtures("bwrap")
+
+CHECK = ("--", "ruff", "check", ".")
+SLOW = """\
+import pathlib, sys, time
+time.sleep({seconds})
+for name in sys.argv[1:]:
+    pathlib.Path(name).write_text("x = 1\\n")
+"""
+
+
+def slow(place: Place, seconds: float, units: int = 6) -> tuple[str, ...]:
+    """A sweep whose fixer takes its time; the arguments of `run`."""
+    place.commit({f"m{n}.py": "import os\n" for n in range(units)} | {"fix": SLOW.format(seconds=seconds)})
+    return ("run", "--slots", "2", "--fix", "python fix {files}", *CHECK)
+
+
+def wait_for(process: subprocess.Popen[str], said: str) -> list[str]:
+    """The lines of stderr up to one that holds `said`."""
+    assert process.stderr is not None
+    lines = []
+    for line in process.stderr:
+        lines.append(line)
+        if said in line:
+            return lines
+    raise AssertionError(f"{said!r} was never said: {lines}")
+
+
+def test_a_check_without_any_configuration_is_drained_as_far_as_its_fixers_go(findings: Place) -> None:
+    before = findings.git("status", "--porcelain")
+    done = findings.run("run", *CHECK)
+    assert done.code == 1, done.err
+    assert "4 in all" in done.out
+    assert "3 fixed" in done.out
+    assert "1 held: ladder exhausted" in done.out
+    assert "sandboxes: bubblewrap" in done.err
+    assert "safe.py" not in done.err.split("round 2")[1]
+    assert findings.git("log", "--format=%s", "main..sweeper/ruff").count("\n") == 2
+    assert findings.git("diff", "--name-only", "main..sweeper/ruff").split() == ["safe.py", "unsafe.py"]
+    assert findings.git("status", "--porcelain") == before
+    assert findings.git("branch", "--show-current").strip() == "main"
+    story = findings.run("why", "stubborn.py")
+    assert story.code == 0
+    assert story.out.count("attempt ") == 2
+    assert "--unsafe-fixes" in story.out
+    status = findings.run("status", "--json").document["sweeps"][0]
+    assert status["held"][0]["unit"] == "stubborn.py"
+    assert "1 held" in findings.run("report").out
+    assert "`stubborn.py`" in findings.run("report", "--markdown").out
+    replayed = findings.run("replay")
+    assert (replayed.code, "every command is the same" in replayed.out) == (0, True), replayed
+
+
+def test_json_is_one_document_and_progress_is_elsewhere(findings: Place) -> None:
+    done = findings.run("run", "--json", *CHECK)
+    document = done.document
+    assert (document["schema_version"], document["exit_code"], done.code) == (1, 1, 1)
+    buckets = document["sweeps"][0]["buckets"]
+    assert (buckets["total"], buckets["fixed"], buckets["remaining"]) == (4, 3, 1)
+    assert "round 1" in done.err
+    quiet = findings.run("run", "--quiet", "--fresh", "--json", *CHECK)
+    assert (quiet.err, quiet.document["kind"]) == ("", "report")
+
+
+def test_a_plan_changes_nothing(findings: Place) -> None:
+    refs = findings.git("for-each-ref")
+    done = findings.run("plan", *CHECK)
+    assert done.code == 1, done.err
+    assert "4 findings in 3 units" in done.out
+    assert "rung 2    command: ruff check" in done.out
+    assert findings.git("for-each-ref") == refs
+    assert not (findings.top / ".git/sweeper/ledger.sqlite3").exists()
+    dry = findings.run("run", "--dry-run", "--json", *CHECK)
+    assert dry.document["sweeps"][0]["units"][0]["title"] == "safe.py"
+
+
+def test_findings_from_standard_input_are_the_backlog(findings: Place) -> None:
+    """Only what was given is worked on, and only if the check reproduces it."""
+    top = str(findings.top)
+    given = [
+        {
+            "filename": f"{top}/{name}",
+            "code": "F401",
+            "message": f"`{module}` imported but unused",
+            "location": {"row": row, "column": 8},
+            "end_location": {"row": row, "column": 10},
+            "cell": None,
+            "fix": None,
+            "noqa_row": row,
+            "url": "",
+        }
+        for name, module, row in (("safe.py", "os", 1), ("unsafe.py", "json", 1))
+    ]
+    done = findings.run("run", "--from", "-", "--check", "ruff check .", "--json", stdin=json.dumps(given))
+    assert done.code == 0, done.err
+    (sweep,) = done.document["sweeps"]
+    assert sweep["buckets"] | {"held": 0, "open": 0, "skipped": 0} == {
+        "first": 1,
+        "fixed": 1,
+        "already_clean": 1,
+        "held": 0,
+        "open": 0,
+        "skipped": 0,
+        "appeared": 0,
+        "remaining": 0,
+        "total": 2,
+    }
+    assert findings.git("diff", "--name-only", "main..sweeper/ruff").split() == ["safe.py"]
+
+
+def test_findings_that_are_not_understood_are_no_empty_backlog(findings: Place) -> None:
+    done = findings.run("run", "--from", "-", *CHECK, stdin="Traceback (most recent call last):\n  boom\n")
+    assert done.code == 3
+    assert "--from -" in done.err
+    missing = findings.run("run", "--from", "nowhere.json", *CHECK)
+    assert missing.code == 2
+    assert "nowhere.json" in missing.err
+
+
+def test_a_released_unit_starts_again(findings: Place) -> None:
+    findings.run("run", *CHECK)
+    done = findings.run("release", "stubborn.py")
+    assert "stubborn.py: released" in done.out
+    again = findings.run("release", "stubborn.py")
+    assert again.code == 2
+    assert "not held" in again.err
+    assert findings.run("status", "--json").document["sweeps"][0]["units"] == {"open": 1, "settled": 2}
+
+
+def test_a_broken_check_is_no_success(findings: Place) -> None:
+    done = findings.run("run", "--", "ruff", "check", "--config", "nowhere.toml", ".")
+    assert done.code == 3
+    assert "broken" in done.err
+    missing = findings.run("run", "--fix", "true", "--", "no-such-linter", ".")
+    assert missing.code == 3
+    assert "no-such-linter" in missing.err
+
+
+def test_a_limit_ends_a_run_that_can_go_on(findings: Place) -> None:
+    done = findings.run("run", "--units-per-fire", "1", *CHECK)
+    assert done.code == 5, done.err
+    resumed = findings.run("resume")
+    assert resumed.code == 1, resumed.err
+    assert "3 fixed" in resumed.out
+    assert "nothing to resume" in findings.run("resume").err
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 143)])
+def test_a_signal_stops_dispatch_and_says_how_to_go_on(place: Place, number: int, code: int) -> None:
+    argv = slow(place, 1.0)
+    process = place.start(*argv)
+    lines = wait_for(process, "landed")
+    process.send_signal(number)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == code, (out, err, lines)
+    assert "sweeper resume" in err
+    assert "not finished" in out
+    status = place.run("status", "--json").document["sweeps"][0]
+    assert "claimed" not in status["units"]
+    assert status["outcomes"].get("fixed", 0) < 6
+    resumed = place.run("resume", "--json")
+    assert resumed.code == 0, resumed.err
+    assert resumed.document["sweeps"][0]["buckets"]["fixed"] == 6
+
+
+def test_a_signal_before_the_first_dispatch(place: Place) -> None:
+    place.commit({"a.py": "import os\n", "check": "import time; time.sleep(60)\n"})
+    process = place.start("run", "--fix", "true", "--", "python", "check")
+    wait_for(process, "sandboxes:")
+    time.sleep(1.0)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=20)
+    assert (process.returncode, out) == (130, ""), err
+
+
+def test_a_second_signal_ends_at_once_and_leaks_nothing(place: Place) -> None:
+    argv = slow(place, 60.0)
+    process = place.start(*argv)
+    wait_for(process, "round 1")
+    time.sleep(1.0)
+    process.send_signal(signal.SIGINT)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=10)
+    assert process.returncode == 130
+    deadline = time.monotonic() + 10
+    while any("fix\0m0.py\0" in command for command in commands()):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+def commands() -> list[str]:
+    found = []
+    for each in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            found.append(each.read_bytes().decode("utf-8", "replace"))
+        except OSError:
+            continue
+    return found
+
+
+def test_a_second_coordinator_is_told_who_works(place: Place) -> None:
+    argv = slow(place, 3.0)
+    process = place.start(*argv)
+    drained = threading.Thread(target=process.communicate)
+    wait_for(process, "round 1")
+    second = place.run(*argv)
+    assert second.code == 7
+    assert str(process.pid) in second.err
+    process.send_signal(signal.SIGINT)
+    drained.start()
+    drained.join(30)

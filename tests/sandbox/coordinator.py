@@ -1,0 +1,48 @@
+"""A coordinator to be killed: it starts sandboxes of one backend that sleep, says so, and waits.
+
+`python -m tests.sandbox.coordinator FACTORY STORE OWNER COUNT SECONDS`: prints "ready" when every command has printed.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import anyio
+
+from sweeper.records import Owner
+from sweeper.sandbox.contract import Clocks, Limits, Name, Role, Spec
+from tests.sandbox.backends import FACTORIES
+from tests.sandbox.trees import PlainTree
+
+
+async def main(factory: str, store: str, owner: str, count: int, seconds: str) -> None:
+    chosen = FACTORIES[factory]
+    backend = chosen.make(Path(store), Owner(owner, os.uname().nodename, os.getpid(), time.time(), "boot"), count)
+    snapshot = await backend.prepare(PlainTree({"a": b"a"}), chosen.toolchain)
+    folder = Path(tempfile.mkdtemp(prefix="sweeper-coordinator-"))
+    async with anyio.create_task_group() as group:
+        for number in range(count):
+            spec = Spec(
+                name=Name("killed", f"{owner}-{number}"[-16:], 1, Role.AGENT),
+                snapshot=snapshot,
+                argv=("sh", "-c", f"echo up; exec sleep {seconds}"),
+                stdout=folder / f"{number}.out",
+                stderr=folder / f"{number}.err",
+                limits=Limits(memory=128 << 20, pids=32, disk=16 << 20, output=1 << 20),
+                clocks=Clocks(wall=600),
+                deadline=time.time() + 600,
+            )
+            group.start_soon(backend.run, spec)
+        for number in range(count):
+            out = folder / f"{number}.out"
+            while not out.exists() or b"up" not in out.read_bytes():  # noqa: ASYNC110
+                await anyio.sleep(0.05)
+        print("ready", flush=True)
+
+
+if __name__ == "__main__":
+    anyio.run(main, sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4]), sys.argv[5])

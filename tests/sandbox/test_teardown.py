@@ -1,0 +1,173 @@
+"""The same teardown on success, failure and cancellation; and what is left when a coordinator is killed."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sweeper.records import Owner
+from sweeper.sandbox.contract import Clocks, Handle, Name, Role
+from tests.sandbox.conftest import Box, owner
+
+ROOT = Path(__file__).parents[2]
+
+
+def sleepers(seconds: str) -> list[int]:
+    """Processes of this machine that are `sleep SECONDS`."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if f"sleep\0{seconds}\0".encode() in (folder / "cmdline").read_bytes():
+                found.append(int(folder.name))
+    return found
+
+
+def wait_until_none(seconds: str, patience: float = 15.0) -> list[int]:
+    deadline = time.monotonic() + patience
+    while (left := sleepers(seconds)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return left
+
+
+def unique_seconds() -> str:
+    return f"{100_000 + time.monotonic_ns() % 800_000}"
+
+
+def handles(box: Box, whose: str | None = None) -> list[Handle]:
+    return [*box.portal.call(box.backend.list, whose)]
+
+
+def ours(box: Box) -> list[Handle]:
+    return [handle for handle in handles(box) if handle.owner.pid == os.getpid() and handle.run == "suite"]
+
+
+@pytest.mark.parametrize("end", ["exit 0", "exit 1", "kill -9 $$", "sleep 20"])
+def test_nothing_is_left(box: Box, end: str) -> None:
+    seconds = unique_seconds()
+    box.run(f"sleep {seconds} & echo x > y; {end}", clocks=Clocks(wall=1))
+    assert wait_until_none(seconds) == []
+    assert ours(box) == []
+
+
+def test_cancellation_ends_and_removes(box: Box) -> None:
+    seconds = unique_seconds()
+    spec = box.spec(f"echo up; sleep {seconds}")
+    future = box.portal.start_task_soon(box.backend.run, spec)
+    while not (spec.stdout.exists() and spec.stdout.read_bytes()):
+        time.sleep(0.02)
+    alive = ours(box)
+    future.cancel()
+    deadline = time.monotonic() + 30
+    while ours(box) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert [(handle.name, handle.running) for handle in alive] == [(str(spec.name), True)]
+    assert ours(box) == []
+    assert wait_until_none(seconds) == []
+    assert box.run("echo next").stdout == b"next\n"
+
+
+def test_cancellation_before_the_start(box: Box) -> None:
+    for _ in range(5):
+        future = box.portal.start_task_soon(box.backend.run, box.spec("sleep 30"))
+        future.cancel()
+    deadline = time.monotonic() + 30
+    while ours(box) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert ours(box) == []
+    assert box.run("echo next").stdout == b"next\n"
+
+
+def test_handle_carries_the_labels(box: Box) -> None:
+    name = Name("suite", "0123456789abcdef0123", 3, Role.VERIFIER, 2)
+    spec = box.spec("echo up; sleep 30", name=name, fire="fire-1", deadline=4_000_000_000.5)
+    future = box.portal.start_task_soon(box.backend.run, spec)
+    while not (spec.stdout.exists() and spec.stdout.read_bytes()):
+        time.sleep(0.02)
+    (handle,) = ours(box)
+    future.cancel()
+    assert (handle.name, handle.run, handle.unit) == (str(name), "suite", "0123456789abcdef0123")
+    assert (handle.attempt, handle.role, handle.deadline) == (3, "verifier", 4_000_000_000.5)
+    assert isinstance(handle.owner, Owner)
+    assert handle.owner.pid == os.getpid()
+
+
+def test_c08_the_same_name_again(box: Box) -> None:
+    name = Name("suite", f"again-{os.getpid()}", 1, Role.AGENT)
+    for number in range(2):
+        assert box.run(f"echo {number} > x", name=name).changed == {"x": f"{number}\n".encode()}
+
+
+def test_c16_nothing_piles_up(box: Box) -> None:
+    for _ in range(12):
+        box.run("echo x > y")
+    assert ours(box) == []
+
+
+def test_c20_what_is_shut_never_fails_the_cleaning(box: Box) -> None:
+    done = box.run(
+        "mkdir -p a/b; echo x > a/b/c; chmod 0 a/b/c a/b a; mkdir $HOME/h; touch $HOME/h/x; chmod 0 $HOME/h; exit 7"
+    )
+    assert done.facts.exit_code == 7
+    assert box.run("ls $HOME; ls").stdout == b"edit.py\nfolder\ngone.py\n"
+
+
+@pytest.fixture
+def killed(box: Box, store: Path) -> Iterator[tuple[str, str]]:
+    """A coordinator with three sandboxes, killed. Gives its owner id and what its commands sleep."""
+    seconds, whose = unique_seconds(), f"dead{time.monotonic_ns()}"
+    argv = [sys.executable, "-m", "tests.sandbox.coordinator", box.factory.name, str(store), whose, "3", seconds]
+    coordinator = subprocess.Popen(argv, stdout=subprocess.PIPE, cwd=ROOT)
+    try:
+        assert coordinator.stdout is not None
+        assert coordinator.stdout.readline() == b"ready\n"
+        assert len(sleepers(seconds)) >= 3
+        coordinator.send_signal(signal.SIGKILL)
+        coordinator.wait()
+        yield whose, seconds
+    finally:
+        coordinator.kill()
+        coordinator.wait()
+        assert coordinator.stdout is not None
+        coordinator.stdout.close()
+
+
+def test_c01_after_sigkill_of_the_coordinator(box: Box, killed: tuple[str, str]) -> None:
+    whose, seconds = killed
+    if box.factory.name == "bubblewrap":
+        assert wait_until_none(seconds) == []
+    left = handles(box, whose)
+    assert {handle.owner.id for handle in left} == {whose}
+    assert len(left) == 3
+    assert box.portal.call(box.backend.reap, left) == 3
+    assert wait_until_none(seconds) == []
+    assert handles(box, whose) == []
+
+
+def test_c02_reaping_leaves_the_living_alone(box: Box, killed: tuple[str, str]) -> None:
+    whose, _ = killed
+    spec = box.spec("echo up; sleep 3; echo survived")
+    future = box.portal.start_task_soon(box.backend.run, spec)
+    while not (spec.stdout.exists() and spec.stdout.read_bytes()):
+        time.sleep(0.02)
+    box.portal.call(box.backend.reap, handles(box, whose))
+    assert len(ours(box)) == 1
+    assert box.done(spec, future.result()).stdout == b"up\nsurvived\n"
+
+
+def test_closing_a_backend_leaves_nothing(box: Box, store: Path) -> None:
+    before = {path for path in store.rglob("*") if "trees" not in path.parts}
+    second = box.factory.make(store, owner("second"), 1)
+    other = Box(box.portal, second, box.factory, box.folder)
+    assert other.run("echo x").stdout == b"x\n"
+    box.portal.call(second.aclose)
+    after = {path for path in store.rglob("*") if "trees" not in path.parts}
+    assert {path for path in after - before if "owners" in path.parts} == set()
+    box.portal.call(second.aclose)
