@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from bench.projects import configuration, scripted, sweeper, unused_imports
@@ -19,13 +20,13 @@ def measure() -> list[Row]:
     rows = []
     for backend in backends():
         three, one = TARGETS[backend]
-        rounds = [[["sleep", "1"], "fix_some"], [["sleep", "1"], "fix_some"], [["sleep", "1"], "fix"]]
+        rounds = [[["sleep", "1"], step] for step in ("fix_some", "fix_some", "fix")]
         rows.append(_row(backend, "3 rounds of 1 s", rounds, 3 * 1.0, three))
         rows.append(_row(backend, "1 round of 10 s", [[["sleep", "10"], "fix"]], 10.0, one))
     return rows
 
 
-def _row(backend: str, what: str, steps: list[list[object]], seconds_a_unit: float, target: float) -> Row:
+def _row(backend: str, what: str, steps: Sequence[Sequence[object]], seconds_a_unit: float, target: float) -> Row:
     with tempfile.TemporaryDirectory(prefix="sweeper-bench-") as name:
         folder = Path(name)
         unused_imports(folder, UNITS)

@@ -76,9 +76,10 @@ def _kill_until_drained(folder: Path, moments: random.Random, longest: float, mo
 def inspect(folder: Path, units: int) -> dict[str, int]:
     """What the ledger and the branch say: units in no final state, and work that was done twice."""
     with closing(sqlite3.connect(folder / ".git" / "sweeper" / "ledger.sqlite3")) as ledger:
-        states = Counter(state for (state,) in ledger.execute("SELECT state FROM units"))
+        states = Counter(state for (state,) in ledger.execute("SELECT state FROM unit"))
         landed = ledger.execute(
-            "SELECT count(*) FROM (SELECT 1 FROM attempts WHERE state = 'landed' GROUP BY unit, round HAVING count(*) > 1)"
+            "SELECT count(*) FROM (SELECT 1 FROM attempt WHERE state = 'landed'"
+            " GROUP BY unit, round HAVING count(*) > 1)"
         ).fetchone()[0]
     merges = Counter(
         re.findall(r"Sweeper-Unit: (\w+)\nSweeper-Attempt: (\d+)", git(folder, "log", "main..sweeper/bench"))

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import tarfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,7 @@ def unused_imports(folder: Path, files: int) -> None:
     commit(folder)
 
 
-def scripted(*steps: list[Any]) -> str:
+def scripted(*steps: Sequence[Any]) -> str:
     """A ladder of scripted rungs, one a list of steps, as TOML."""
     rungs = []
     for sequence in steps:
@@ -65,10 +66,11 @@ def sdist(name: str, version: str) -> Path:
 
 
 def sweeper(
-    folder: Path, *words: str, check: bool = True, codes: tuple[int, ...] = (0, 1)
+    folder: Path, *words: str, codes: tuple[int, ...] = (0, 1)
 ) -> subprocess.CompletedProcess[str]:
     """Run sweeper in `folder`; fails on an exit code that is not among `codes`."""
-    done = subprocess.run([sys.executable, "-m", "sweeper", *words], cwd=folder, capture_output=True, text=True)
-    if check and done.returncode not in codes:
+    command = [sys.executable, "-m", "sweeper", *words]
+    done = subprocess.run(command, check=False, cwd=folder, capture_output=True, text=True)
+    if done.returncode not in codes:
         raise RuntimeError(f"sweeper {' '.join(words)} ended with {done.returncode}:\n{done.stderr[-3000:]}")
     return done

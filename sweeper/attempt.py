@@ -11,7 +11,7 @@ import json
 import os
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -275,8 +275,7 @@ def salvaged_message(unit: Unit, number: int, rung: int) -> str:
 
 async def _recall(workshop: Workshop, job: Job) -> tuple[AgentRun, Captured]:
     """The capture of a coordinator that died, with what it knew of the agent's run."""
-    captured = await recall(workshop.repo, job.captured)
-    message = await workshop.repo.message_of(job.captured)
+    captured, message = await recall(workshop.repo, job.captured, workshop.scope.matcher(job.unit))
     try:
         data = json.loads(next(line for line in message.splitlines() if line.startswith("{")))
         facts = Facts(data["exit_code"], data["signal"], data["oom"], Clock(data["clock"]) if data["clock"] else None)

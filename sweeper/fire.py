@@ -15,7 +15,7 @@ from sweeper.backlog.check import Check, Sandboxing
 from sweeper.backlog.child import Parser
 from sweeper.backlog.tools import Tool, recognise
 from sweeper.config import LimitsConfig, RungConfig, SandboxConfig, SweepConfig, argv
-from sweeper.drain import Drained, EngineLimits, Why, drain
+from sweeper.drain import Drained, EngineLimits, LoopFailed, Why, drain
 from sweeper.errors import ConfigError
 from sweeper.ground import Selection, Workshop
 from sweeper.ledger.contract import Ledger, Run
@@ -42,8 +42,8 @@ class Order:
     base: str = "HEAD"
     fresh: bool = False
     selection: Selection | None = None
-    limits: LimitsConfig = LimitsConfig()
-    sandbox: SandboxConfig = SandboxConfig()
+    limits: LimitsConfig = field(default_factory=LimitsConfig)
+    sandbox: SandboxConfig = field(default_factory=SandboxConfig)
     lease: float = 60.0
 
 
@@ -90,7 +90,13 @@ async def fire(order: Order, tools: Tools, hooks: Hooks) -> Fired:
             taken.append(name)
         await _hygiene(order, tools, hooks)
         sweeps = [await _decide(name, order, tools, hooks) for name in order.sweeps]
-        drained = await _fan_out(sweeps, order, tools, hooks)
+        try:
+            drained = await _fan_out(sweeps, order, tools, hooks)
+        except LoopFailed as failure:
+            # the others were served to their end: what they did is reported before the failure is
+            served = [sweep for sweep in sweeps if sweep.name not in failure.failures]
+            await _finish(served, failure.drained, tools, hooks)
+            raise
         return await _finish(sweeps, drained, tools, hooks)
     finally:
         with anyio.CancelScope(shield=True):
@@ -124,6 +130,8 @@ async def _decide(name: str, order: Order, tools: Tools, hooks: Hooks) -> Sweep:
         if run.ended:
             await tools.ledger.reopen_run(run.id)
             run = replace(run, ended="")
+    fires = (await tools.ledger.notes(run.id)).get("fires", [])
+    await tools.ledger.note(run.id, "fires", [*fires, tools.owner.id])  # whose journals `replay` reads
     sweep = Sweep(
         workshop(name, config, order, tools, run.id),
         tools.ledger,

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field, replace
 import anyio
 
 from sweeper.attempt import tail
-from sweeper.ground import Ground, Workshop
 from sweeper.backlog.fingerprint import compare
 from sweeper.backlog.junit import failed_tests
 from sweeper.config import argv
+from sweeper.ground import Ground, Workshop
 from sweeper.records import Change, CheckResult, CheckState, Finding
 from sweeper.sandbox.contract import Clocks, Name, Role
 

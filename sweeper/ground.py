@@ -75,28 +75,31 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """A selection as fingerprints with multiplicity, so that it outlives line shifts."""
+    """A selection as "fingerprint path" with multiplicity, so that it outlives line shifts."""
 
-    fingerprints: Counter[str]
+    marks: Counter[str]
 
     def of(self, findings: Iterable[Finding]) -> list[Finding]:
         """Those of `findings` that were selected."""
-        left = Counter(self.fingerprints)
+        left = Counter(self.marks)
         chosen = []
         for finding in findings:
-            if left[finding.fingerprint] > 0:
-                left[finding.fingerprint] -= 1
+            if left[mark(finding)] > 0:
+                left[mark(finding)] -= 1
                 chosen.append(finding)
         return chosen
+
+
+def mark(finding: Finding) -> str:
+    return f"{finding.fingerprint} {finding.path}"
 
 
 async def choose(repo: Repo, ground: Ground, selection: Selection) -> tuple[Chosen, list[Finding]]:
     """The selected findings that the check reproduces on `ground`, and those that it doesn't."""
     stamped = await _stamped(repo, ground.commit, selection.findings)
     difference = compare(stamped, ground.baseline.all())
-    missing = Counter(finding.fingerprint for finding in difference.gone)
-    chosen = Chosen(Counter(finding.fingerprint for finding in stamped) - missing)
-    return chosen, list(difference.gone)
+    # what remains carries the fingerprint that the check itself gives it, whatever the handed-in line said
+    return Chosen(Counter(map(mark, difference.remaining))), list(difference.gone)
 
 
 async def prepare(workshop: Workshop, commit: str) -> Snapshot:

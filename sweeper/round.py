@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from sweeper.ground import Ground, Workshop
 from sweeper.bisect import GREEN, RED, Verdict, find_culprits
 from sweeper.gate import Gate, TestBase, TreeVerdict
-from sweeper.ledger.contract import AttemptRow, Ledger, Queued, Run
+from sweeper.ground import Ground, Workshop
+from sweeper.ledger.contract import AttemptRow, Ledger, Run
 from sweeper.merge import Merged, merge
 from sweeper.records import CheckResult, Evidence, Kind, Outcome
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from sweeper import ladder
 from sweeper.attempt import Job, attempt, ref_of
+from sweeper.classify import common_failure
 from sweeper.errors import StaleClaim
 from sweeper.gate import TestBase, test_base
 from sweeper.ground import (
@@ -26,11 +27,12 @@ from sweeper.ground import (
     tally,
 )
 from sweeper.ledger.contract import Ledger, Queued, Run
-from sweeper.loop import Decision, Go, Hold, Idle, Page, RetryAt, Settled, Slot
+from sweeper.loop import Decision, Go, Hold, Idle, Page, RetryAt, Settled, Slot, Stop
 from sweeper.records import Claim, History, Outcome, UnitState, Usage
 from sweeper.round import Barrier, close_round
 
 Say = Callable[[str], None]
+CANARIES = 5
 
 
 class SweepClaims:
@@ -54,6 +56,10 @@ class SweepClaims:
 
     def of(self, unit: Queued) -> Claim:
         return self._held[unit.key]
+
+    def landed(self, unit: Queued) -> None:
+        """The landing has released it in its own transaction."""
+        del self._held[unit.key]
 
 
 class Sweep:
@@ -85,6 +91,7 @@ class Sweep:
         self._ground: Ground | None = None
         self._tests: TestBase | None = None
         self._again: dict[str, History] = {}
+        self._first: list[Outcome] = []
 
     @property
     def ground(self) -> Ground:
@@ -126,7 +133,12 @@ class Sweep:
         )
         return await attempt(self.workshop, self.ground, job, slot)
 
-    async def land(self, unit: Queued, result: Outcome | Exception) -> Decision:
+    async def land(self, unit: Queued, result: Outcome | Hold | Exception) -> Decision:
+        if isinstance(result, Hold):
+            await self.ledger.hold(unit.key, result.reason)
+            return result
+        if isinstance(result, StaleClaim):
+            return self._lost(unit)
         if isinstance(result, Exception):
             raise result  # `attempt` returns every failure of a unit, so this one is the ledger's
         history = History((*self._history(unit).outcomes, ladder.entry(result)))
@@ -136,12 +148,24 @@ class Sweep:
                 self.claims.of(unit), result, following.state, self.run.round + following.round_delta, following.why
             )
         except StaleClaim:
-            self._say(f"{unit.unit.title}: its claim was lost meanwhile; the result is kept as evidence and not merged")
-            return Settled()
+            return self._lost(unit)
+        self.claims.landed(unit)
         self._again.pop(unit.key, None)
         if isinstance(following.decision, RetryAt):
             self._again[unit.key] = history
-        return following.decision
+        return self._canary(result) or following.decision
+
+    def _lost(self, unit: Queued) -> Decision:
+        self._say(f"{unit.unit.title}: its claim was lost meanwhile; the result is kept as evidence and not merged")
+        return Settled()
+
+    def _canary(self, outcome: Outcome) -> Stop | None:
+        """The first attempts of a fire that all crash alike are one wrong command: stop once, not units x ladder."""
+        if len(self._first) >= CANARIES:
+            return None
+        self._first.append(outcome)
+        why = common_failure(self._first, CANARIES)
+        return Stop(why) if why else None
 
     async def on_idle(self) -> Idle:
         barrier = await self.close()
@@ -217,7 +241,7 @@ class Sweep:
         elif self._selection is not None:
             self._chosen, missing = await choose(self.workshop.repo, self.ground, self._selection)
             await self.ledger.note(self.run.id, "not_reproduced", tally(missing))
-            await self.ledger.note(self.run.id, "selection", self._chosen.fingerprints)
+            await self.ledger.note(self.run.id, "selection", self._chosen.marks)
 
     async def _note_findings(self, name: str) -> None:
         findings = self.ground.baseline.all()

@@ -5,13 +5,11 @@ An adapter never sees the ledger, other units or the host: a `Task` in, a `Start
 
 from __future__ import annotations
 
-from types import ModuleType
-
 from sweeper.agents import command, scripted
 from sweeper.agents.contract import Agent, Start, Task
 from sweeper.errors import ConfigError
 
-AGENTS: dict[str, ModuleType] = {
+AGENTS: dict[str, Agent] = {
     "command": command,
     "scripted": scripted,
 }
@@ -20,7 +18,7 @@ AGENTS: dict[str, ModuleType] = {
 def find(name: str) -> Agent:
     """The adapter of that name. Raises ConfigError naming the known ones."""
     try:
-        adapter: Agent = AGENTS[name]  # type: ignore[assignment]  # a module satisfies the Protocol
+        adapter: Agent = AGENTS[name]
     except KeyError:
         raise ConfigError(
             f"unknown agent {name!r} on the ladder", hint=f"one of: {', '.join(sorted(AGENTS))}"

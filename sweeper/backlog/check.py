@@ -28,7 +28,7 @@ class Sandboxing:
 
     backend: Backend
     logs: Path
-    limits: Limits = Limits()
+    limits: Limits = field(default_factory=Limits)
     fire: str = ""
     deadline: float = 0.0
 
@@ -69,7 +69,7 @@ class Check:
     unit_argv: tuple[str, ...]
     root: str = "."
     format: str = "auto"
-    clocks: Clocks = Clocks(wall=1800.0)
+    clocks: Clocks = field(default_factory=lambda: Clocks(wall=1800.0))
 
     def without_unit_check(self) -> Check:
         return replace(self, unit_argv=())

@@ -52,6 +52,8 @@ def _failed(problem: Exception, console: Console) -> int:
         for line in known.hint.splitlines():
             console.warn(f"  {line}")
         return known.exit_code
+    while isinstance(problem, ExceptionGroup):
+        problem = problem.exceptions[0]
     console.warn(f"sweeper: internal error: {type(problem).__name__}: {problem}")
     if not console.debug:
         console.warn("  SWEEPER_DEBUG=1 shows where")

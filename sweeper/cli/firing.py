@@ -7,6 +7,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 import anyio
@@ -26,6 +27,7 @@ from sweeper.plan import plan
 from sweeper.records import CheckState
 from sweeper.repo import Repo
 from sweeper.report.document import plan_document, report_document
+from sweeper.report.model import SweepPlan
 from sweeper.report.text import plan_text, report_text
 from sweeper.scheduler import Why
 
@@ -45,45 +47,43 @@ async def drain_once(wanted: Wanted, console: Console, caught: signals.Caught, *
     async with wiring.repository() as repo:
         settled = sweeps.settle(wanted, repo.top, console)
         await _say_uncommitted(wanted.base, repo, console)
-        async with wiring.workbench(repo, settled.config, list(settled.sweeps.values()), console) as tools:
-            order = Order(
-                sweeps=settled.sweeps,
-                digest=settled.digest,
-                base=wanted.base,
-                fresh=wanted.fresh,
-                selection=await _selection(wanted, settled.sweeps, tools),
-                limits=settled.config.limits,
-                sandbox=settled.config.sandbox,
-                lease=settled.config.dispatcher.lease,
-            )
+        async with wiring.writing(repo, settled.config) as ledger, _bench(repo, ledger, settled, console) as tools:
+            order = await _order(wanted, settled, tools)
             return await watched(order, tools, caught, console, live=live)
 
 
 async def show_plan(wanted: Wanted, console: Console, *, as_json: bool = False) -> int:
     """Print what `run` would do; 0 if there is nothing to do, else 1. Raises SweeperError."""
-    with signals.caught(console.warn) as caught:
-        async with wiring.repository() as repo:
-            settled = sweeps.settle(wanted, repo.top, console)
-            await _say_uncommitted(wanted.base, repo, console)
-            async with wiring.reading(repo, settled.config) as ledger:
-                chosen = list(settled.sweeps.values())
-                async with wiring.workbench(repo, settled.config, chosen, console, ledger=ledger) as tools:
-                    order = Order(
-                        sweeps=settled.sweeps,
-                        digest=settled.digest,
-                        base=wanted.base,
-                        fresh=wanted.fresh,
-                        selection=await _selection(wanted, settled.sweeps, tools),
-                        limits=settled.config.limits,
-                        sandbox=settled.config.sandbox,
-                    )
-                    hooks = Hooks(say=console.say, cancel=caught.cancel)
-                    with caught.stopping():
-                        plans = await plan(order, tools, hooks, ledger=ledger)
+    plans: list[SweepPlan] = []
+    async with wiring.untouched_repository() as repo, wiring.empty() as nothing:
+        settled = sweeps.settle(wanted, repo.top, console)
+        await _say_uncommitted(wanted.base, repo, console)
+        async with wiring.reading(repo, settled.config) as known:
+            with signals.caught(console.warn) as caught, caught.stopping():
+                async with _bench(repo, known or nothing, settled, console) as tools:
+                    order = await _order(wanted, settled, tools)
+                    plans = await plan(order, tools, Hooks(say=console.say, cancel=caught.cancel), ledger=known)
     if caught.first is not None:
         return caught.exit_code
     console.result(plan_document(plans) if as_json else "\n".join(map(plan_text, plans)))
     return 0 if not any(each.units for each in plans) else 1
+
+
+def _bench(repo: Repo, ledger: Ledger, settled: sweeps.Settled, console: Console) -> AbstractAsyncContextManager[Tools]:
+    return wiring.workbench(repo, ledger, settled.config, list(settled.sweeps.values()), console)
+
+
+async def _order(wanted: Wanted, settled: sweeps.Settled, tools: Tools) -> Order:
+    return Order(
+        sweeps=settled.sweeps,
+        digest=settled.digest,
+        base=wanted.base,
+        fresh=wanted.fresh,
+        selection=await _selection(wanted, settled.sweeps, tools),
+        limits=settled.config.limits,
+        sandbox=settled.config.sandbox,
+        lease=settled.config.dispatcher.lease,
+    )
 
 
 async def resume(wanted: Wanted, console: Console, *, as_json: bool = False, live: bool = True) -> int:
@@ -95,15 +95,18 @@ async def resume(wanted: Wanted, console: Console, *, as_json: bool = False, liv
             for base, runs in (await _unfinished(wanted, repo, config)).items():
                 chosen = {run.sweep: sweep for run, sweep in runs}
                 digests = {run.sweep: run.digest for run, _ in runs}
-                async with wiring.workbench(repo, config, list(chosen.values()), console) as tools:
-                    order = Order(
-                        sweeps=chosen,
-                        digest=digests.__getitem__,
-                        base=base,
-                        limits=config.limits,
-                        sandbox=config.sandbox,
-                        lease=config.dispatcher.lease,
-                    )
+                order = Order(
+                    sweeps=chosen,
+                    digest=digests.__getitem__,
+                    base=base,
+                    limits=config.limits,
+                    sandbox=config.sandbox,
+                    lease=config.dispatcher.lease,
+                )
+                async with (
+                    wiring.writing(repo, config) as ledger,
+                    wiring.workbench(repo, ledger, config, list(chosen.values()), console) as tools,
+                ):
                     one = await watched(order, tools, caught, console, live=live)
                 if one is not None:
                     fired.append(one)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
@@ -35,11 +36,29 @@ async def repository(start: Path | None = None) -> AsyncIterator[Repo]:
 
 
 @asynccontextmanager
+async def untouched_repository() -> AsyncIterator[Repo]:
+    """The repository of the working folder, to look at without leaving a trace in it. Raises ConfigError."""
+    with tempfile.TemporaryDirectory(prefix="sweeper-plan-") as state:
+        async with await Repo.open(Path.cwd(), Path(state)) as repo:
+            yield repo
+
+
+@asynccontextmanager
 async def reading(repo: Repo, config: Config) -> AsyncIterator[Ledger | None]:
     """The ledger to read from, None where nothing was ever written; no owner enters it."""
-    if not config.ledger.url and not (repo.state / "ledger.sqlite3").exists():
+    if not config.ledger.url and not (repo.usual_state / "ledger.sqlite3").exists():
         yield None
         return
+    ledger = open_ledger(config.ledger.url, repo.usual_state)
+    try:
+        yield ledger
+    finally:
+        await ledger.aclose()
+
+
+@asynccontextmanager
+async def writing(repo: Repo, config: Config) -> AsyncIterator[Ledger]:
+    """The ledger of this repository, made if there is none."""
     ledger = open_ledger(config.ledger.url, repo.state)
     try:
         yield ledger
@@ -48,10 +67,21 @@ async def reading(repo: Repo, config: Config) -> AsyncIterator[Ledger | None]:
 
 
 @asynccontextmanager
+async def empty() -> AsyncIterator[Ledger]:
+    """A ledger of nothing, for a plan where there is none yet: a plan leaves none behind."""
+    with tempfile.TemporaryDirectory(prefix="sweeper-") as folder:
+        ledger = open_ledger("", Path(folder))
+        try:
+            yield ledger
+        finally:
+            await ledger.aclose()
+
+
+@asynccontextmanager
 async def workbench(
-    repo: Repo, config: Config, sweeps: Sequence[SweepConfig], console: Console, *, ledger: Ledger | None = None
+    repo: Repo, ledger: Ledger, config: Config, sweeps: Sequence[SweepConfig], console: Console
 ) -> AsyncIterator[Tools]:
-    """Everything a fire needs, closed again in the end. `ledger`: one that is open already and stays so.
+    """Everything a fire needs; what is opened here is closed again in the end.
 
     Raises NoSandbox with every backend's reasons if none works here.
     """
@@ -60,9 +90,6 @@ async def workbench(
 
     async with AsyncExitStack() as stack:
         owner = make_owner()
-        if ledger is None:
-            ledger = open_ledger(config.ledger.url, repo.state)
-            stack.push_async_callback(ledger.aclose)
         backend = await choose(owner, config, sweeps, console)
         stack.push_async_callback(backend.aclose)
         parser = Parser()
@@ -155,12 +182,9 @@ def toolchains(sweeps: Sequence[SweepConfig]) -> list[Toolchain]:
 @asynccontextmanager
 async def entered(repo: Repo, config: Config) -> AsyncIterator[Ledger]:
     """The ledger, with this process as an owner in it."""
-    ledger = open_ledger(config.ledger.url, repo.state)
-    try:
+    async with writing(repo, config) as ledger:
         await ledger.enter(make_owner(), config.dispatcher.lease)
         yield ledger
-    finally:
-        await ledger.aclose()
 
 
 @asynccontextmanager

@@ -1,4 +1,4 @@
-"""Runs the scheduler's commands, each in a task of its own, and tells it what happened."""
+"""Runs the scheduler's commands and tells it what happened: a task follows a unit as far as it goes on."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from anyio.lowlevel import checkpoint_if_cancelled
 
 from sweeper.drain.answers import Drained, LoopFailed, Notice, NoticeKind, said
 from sweeper.drain.work import Journal, Work
-from sweeper.loop import Claims, Clock, Decision, Hold, Idle, Loop, Pause, RetryAt
+from sweeper.loop import Claims, Clock, Decision, Go, Hold, Idle, Loop, Pause, RetryAt
 from sweeper.scheduler import EngineLimits, Scheduler, Why
 from sweeper.scheduler import messages as m
 
 T = TypeVar("T")
+UnitCommand = m.Claim | m.Dispatch | m.Land | m.Release
 ALARM_STEP = 30.0  # seconds after which a sleeping alarm looks at the clock again: the machine may have slept
 
 
@@ -75,19 +76,20 @@ class Engine:
             self._tasks.cancel_scope.cancel()
 
     # --- events ---
-    def _post(self, event: m.Event) -> None:
+    def _post(self, event: m.Event, own: tuple[str, str] | None = None) -> UnitCommand | None:
+        """Tell the scheduler and start what it wants done, except for the unit `own`: that command is returned."""
         if self._cancel is not None and self._cancel.is_set():
             self._stop()
-        self._handle(event)
+        return self._handle(event, own)
 
     def _stop(self) -> None:
         if not self._cancelled:
             self._cancelled = True
             self._handle(m.Cancelled())
 
-    def _handle(self, event: m.Event) -> None:
+    def _handle(self, event: m.Event, own: tuple[str, str] | None = None) -> UnitCommand | None:
         if self._scheduler.ended:
-            return
+            return None
         now = self._clock()
         commands = self._scheduler.handle(now, event)
         if self._broken is None:
@@ -95,20 +97,31 @@ class Engine:
                 self._journal.append(now, event, commands)
             except Exception as problem:
                 self._break(problem)
+        mine: UnitCommand | None = None
         for command in commands:
-            self._do(command)
+            if isinstance(command, UnitCommand):
+                if isinstance(command, m.Dispatch):
+                    work = self._work[command.loop, command.key]
+                    work.weight, work.scope = command.weight, anyio.CancelScope()
+                if (command.loop, command.key) == own:
+                    mine = command
+                else:
+                    self._tasks.start_soon(self._follow, command)
+            else:
+                self._do(command)
         for forgotten in self._scheduler.take_forgotten():
             del self._work[forgotten]
         if self._broken is not None:
             self._stop()
+        return mine
 
     def _break(self, problem: Exception) -> None:
         """The engine itself cannot go on; it still ends in order."""
         self._broken = self._broken or problem
 
-    def _fail(self, loop: str, key: str | None, problem: Exception) -> None:
+    def _failed(self, loop: str, key: str | None, problem: Exception) -> m.LoopFailed:
         self._failures.setdefault(loop, problem)
-        self._post(m.LoopFailed(loop, key, said(problem)))
+        return m.LoopFailed(loop, key, said(problem))
 
     def _freed(self, work: Work) -> None:
         self._post(m.SlotFreed(work.loop, work.unit.key))
@@ -124,38 +137,27 @@ class Engine:
             self._break(problem)
             self._stop()
 
-    # --- commands ---
+    # --- commands about a loop ---
     def _do(self, command: m.Command) -> None:
-        start = self._tasks.start_soon
         match command:
-            case m.Claim(loop, key):
-                start(self._do_claim, loop, key)
-            case m.Dispatch(loop, key, weight):
-                work = self._work[loop, key]
-                work.weight, work.scope = weight, anyio.CancelScope()
-                start(self._do_dispatch, loop, key, work)
-            case m.Land(loop, key):
-                start(self._do_land, loop, key)
-            case m.Release(loop, key):
-                start(self._do_release, loop, key)
             case m.Poll(loop, cursor):
                 self._questions[loop] = anyio.CancelScope()
-                start(self._do_poll, loop, cursor)
+                self._tasks.start_soon(self._poll, loop, cursor)
             case m.AskIdle(loop):
                 self._questions[loop] = anyio.CancelScope()
-                start(self._do_ask, loop)
+                self._tasks.start_soon(self._ask, loop)
             case m.WakeAt(at):
                 self._wake = at
                 self._rung.set()
             case m.Cancel(loop, key):
-                scope = self._questions.get(loop) if key is None else self._work[loop, key].scope
+                scope = self._questions[loop] if key is None else self._work[loop, key].scope
                 if scope is not None:
                     scope.cancel()
             case m.End():
                 self._end = command
                 self._ended.set()
 
-    async def _do_poll(self, loop: str, cursor: str | None) -> None:
+    async def _poll(self, loop: str, cursor: str | None) -> None:
         served = self._loops[loop]
         with self._questions[loop] as scope:
             try:
@@ -165,38 +167,56 @@ class Engine:
                 entries = tuple(each.entry() for each in work)
             except Exception as problem:
                 if not scope.cancel_called:
-                    self._fail(loop, None, problem)
+                    self._post(self._failed(loop, None, problem))
                 return
             self._work |= {(loop, each.unit.key): each for each in work}
             self._post(m.Paged(loop, entries, page.cursor))
 
-    async def _do_ask(self, loop: str) -> None:
+    async def _ask(self, loop: str) -> None:
         with self._questions[loop] as scope:
             try:
                 answer = await self._loops[loop].on_idle()
             except Exception as problem:
                 if not scope.cancel_called:
-                    self._fail(loop, None, problem)
+                    self._post(self._failed(loop, None, problem))
                 return
             self._post(m.IdleAnswered(loop, answer is Idle.POLL_AGAIN))
 
-    async def _do_claim(self, loop: str, key: str) -> None:
+    # --- commands about a unit ---
+    async def _follow(self, command: UnitCommand) -> None:
+        """Do the command, tell what came of it, and go on with what follows for the same unit."""
+        own = command.loop, command.key
+        work = self._work[own]
+        following: UnitCommand | None = command
+        while following is not None:
+            match following:
+                case m.Claim():
+                    event = await self._claim(*own, work)
+                case m.Dispatch():
+                    event = await self._dispatch(*own, work)
+                    work.holds_slot = False
+                case m.Land():
+                    event = await self._land(*own, work)
+                case m.Release():
+                    event = await self._release(*own, work)
+            following = self._post(event, own)
+            if isinstance(event, m.Interrupted):
+                self._notify("ended", work)
+            elif isinstance(event, m.Landed):
+                self._notify("landed", work, result=work.result, decision=event.decision)
+                work.result = work.go if isinstance(work.go, Hold) else None
+
+    async def _claim(self, loop: str, key: str, work: Work) -> m.Event:
         try:
-            claim = await _to_the_end(self._claims[loop].claim(self._work[loop, key].unit))
+            claim = await _to_the_end(self._claims[loop].claim(work.unit))
         except Exception as problem:
-            self._fail(loop, key, problem)
-            return
-        self._post(m.ClaimLost(loop, key) if claim is None else m.Claimed(loop, key))
+            return self._failed(loop, key, problem)
+        return m.ClaimLost(loop, key) if claim is None else m.Claimed(loop, key)
 
-    async def _do_dispatch(self, loop: str, key: str, work: Work) -> None:
-        event = await self._dispatched(loop, key, work)
-        work.holds_slot = False
-        self._post(event)
-        if isinstance(event, m.Interrupted):
-            self._notify("ended", work)
-
-    async def _dispatched(self, loop: str, key: str, work: Work) -> m.Finished | m.Interrupted:
+    async def _dispatch(self, loop: str, key: str, work: Work) -> m.Event:
         assert work.scope is not None
+        assert isinstance(work.go, Go)
+        work.rung = work.go.rung
         try:
             with work.scope:
                 await checkpoint_if_cancelled()
@@ -218,8 +238,7 @@ class Engine:
             return m.Interrupted(loop, key)
         return m.Finished(loop, key, failed=True)
 
-    async def _do_land(self, loop: str, key: str) -> None:
-        work = self._work[loop, key]
+    async def _land(self, loop: str, key: str, work: Work) -> m.Event:
         served = self._loops[loop]
         again = None
         try:
@@ -230,19 +249,15 @@ class Engine:
                 work.go = served.tier_policy(work.unit)
                 again = work.entry()
         except Exception as problem:
-            self._fail(loop, key, problem)
-            return
-        result, work.result = work.result, work.go if isinstance(work.go, Hold) else None
-        self._post(m.Landed(loop, key, decision, again))
-        self._notify("landed", work, result=result, decision=decision)
+            return self._failed(loop, key, problem)
+        return m.Landed(loop, key, decision, again)
 
-    async def _do_release(self, loop: str, key: str) -> None:
+    async def _release(self, loop: str, key: str, work: Work) -> m.Event:
         try:
-            await _to_the_end(self._claims[loop].release(self._work[loop, key].unit))
+            await _to_the_end(self._claims[loop].release(work.unit))
         except Exception as problem:
-            self._fail(loop, key, problem)
-            return
-        self._post(m.Released(loop, key))
+            return self._failed(loop, key, problem)
+        return m.Released(loop, key)
 
     # --- time and cancellation ---
     async def _alarm(self) -> None:

@@ -29,21 +29,18 @@ class Journal:
 class Work:
     """One unit as long as the scheduler knows it; also the slot that its dispatch holds."""
 
-    __slots__ = ("_on_free", "go", "holds_slot", "loop", "result", "scope", "unit", "weight")
+    __slots__ = ("_on_free", "go", "holds_slot", "loop", "result", "rung", "scope", "unit", "weight")
 
     def __init__(self, loop: str, unit: Any, go: Go | Hold, on_free: Callable[[Work], None]) -> None:
         self._on_free = on_free
         self.loop = loop
         self.unit = unit
         self.go = go
+        self.rung: Any = None  # of the latest dispatch
         self.result: Any = go if isinstance(go, Hold) else None
         self.scope: anyio.CancelScope | None = None
         self.weight = 0
         self.holds_slot = False
-
-    @property
-    def rung(self) -> Any:
-        return self.go.rung if isinstance(self.go, Go) else None
 
     def entry(self) -> m.Entry:
         if isinstance(self.go, Hold):

@@ -178,6 +178,7 @@ def start(connection: Connection, claim: Claim, rung: int, round: int) -> Attemp
 
 
 def add_attempt(connection: Connection, claim: Claim, run: str, round: int, rung: int) -> AttemptRow:
+    # Late ones count: a number names a capture, and is never given twice.
     last = connection.rows("SELECT max(number) FROM attempt WHERE unit = ?", claim.unit)[0][0] or 0
     row = (claim.unit, last + 1, 0, run, round, rung, "started", time.time(), claim.token, "", 0, 0, 0, "")
     connection.run(NEW_ATTEMPT_SQL, *row)

@@ -91,10 +91,10 @@ def lock_path(folder: Path, owner: str) -> Path:
 
 
 def lock_held(path: Path) -> bool | None:
-    """None: there is no such file."""
+    """None: there is no such file, or it is another user's and tells us nothing."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except FileNotFoundError:
+    except (FileNotFoundError, PermissionError):
         return None
     try:
         # Shared, so that two who look at once do not take each other for the owner.

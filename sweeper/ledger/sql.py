@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import time
 from collections.abc import AsyncIterator, Iterable, Sequence
@@ -66,7 +67,8 @@ class SqlLedger:
         for path in self._locks.glob("*.lock"):
             # A file of an owner that still matters stays: it is the proof of its death.
             if path.stem not in remaining and lock_held(path) is False:
-                path.unlink(missing_ok=True)
+                with contextlib.suppress(OSError):
+                    path.unlink()
 
     def _renew(self) -> Future[bool]:
         return self._writer.submit(partial(claims.renew, owner=self._me, lease=self._lease, beat=since_boot()))

@@ -14,6 +14,7 @@ from sweeper.ledger.filesystem import shared_type
 
 # RETURNING came with it.
 OLDEST = (3, 35, 0)
+OF_ONE_STATEMENT = (sqlite3.IntegrityError, sqlite3.DataError, sqlite3.InterfaceError, sqlite3.ProgrammingError)
 # Seconds that a reader waits for a lock (recovery of the log). The writer waits by itself, with jitter.
 READER_PATIENCE = 10.0
 
@@ -114,7 +115,7 @@ class SqliteBackend:
             raise sqlite3.OperationalError(f"journal mode is {mode}, not {wanted}")
 
     def trouble(self, error: Exception) -> Trouble | None:
-        if not isinstance(error, sqlite3.Error) or isinstance(error, sqlite3.IntegrityError):
+        if not isinstance(error, sqlite3.Error) or isinstance(error, OF_ONE_STATEMENT):
             return None
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
         return Trouble.BUSY if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED) else Trouble.FATAL

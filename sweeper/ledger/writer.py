@@ -7,6 +7,7 @@ transaction run again), so it has no effect but its SQL. Each runs in a savepoin
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import random
 import threading
 import time
@@ -185,18 +186,17 @@ class Writer:
         return request, value, None
 
     def _leave(self, trouble: Trouble | None) -> None:
-        if self._connection is None:
+        connection = self._connection
+        if connection is None:
             return
-        try:
-            if trouble is not Trouble.GONE:
-                self._connection.rollback()
+        if trouble is not Trouble.GONE:
+            with contextlib.suppress(Exception):
+                connection.rollback()
                 return
-        except Exception as error:
-            # The transaction cannot be left, so the connection is; closing it rolls back.
-            if self._backend.trouble(error) is None:
-                raise
-        connection, self._connection = self._connection, None
-        connection.close()
+        # The transaction cannot be left, so the connection is; that rolls back too.
+        self._connection = None
+        with contextlib.suppress(Exception):
+            connection.close()
 
 
 def deliver(settled: list[Settled]) -> None:

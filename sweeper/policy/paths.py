@@ -15,7 +15,8 @@ from sweeper.records import Unit
 # gitignore syntax, compared without regard to case: the file system of a later reader may not care for it.
 DENIED = (
     # continuous integration and what else runs by itself
-    "**/.github/workflows/", "**/.github/actions/", "**/.github/dependabot.y*ml", "codeowners", "renovate.json*", ".renovaterc*",
+    "**/.github/workflows/", "**/.github/actions/", "**/.github/dependabot.y*ml", "codeowners",
+    "renovate.json*", ".renovaterc*",
     ".gitlab-ci*.y*ml", ".gitlab/", ".circleci/", ".travis.y*ml", "*appveyor.y*ml", "azure-pipelines*.y*ml",
     ".azure-pipelines/", "jenkinsfile*", "bitbucket-pipelines.y*ml", ".drone.y*ml", ".woodpecker*", ".buildkite/",
     ".teamcity/", ".semaphore/", "cloudbuild*.y*ml", "buildspec*.y*ml", ".gitea/", ".forgejo/", ".cirrus.*",

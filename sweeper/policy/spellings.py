@@ -11,15 +11,16 @@ from __future__ import annotations
 COMMENTS: dict[str, str] = {
     # Python
     "noqa": r"#\s*(?:[\w-]+\s*[:=]\s*)?noqa(?::\s*(?P<codes>[A-Z]+[0-9]+(?:[,\s]+[A-Z]+[0-9]+)*))?",
-    "ruff": r"ruff:\s*(?:file-ignore|ignore|disable)(?:\s*\[(?P<codes>[^\]]{0,500})\])?",
-    "type": r"type:\s*ignore(?:\s*\[(?P<codes>[^\]]{0,500})\])?",
-    "mypy": r"#\s*mypy:\s*(?P<codes>[^\n]*)",
-    "pyright": r"\b(?:based)?pyright:\s*(?:ignore(?:\s*\[(?P<codes>[^\]]{0,500})\])?|basic|standard|off|report\w+\s*=)",
+    "ruff": r"ruff\s*:\s*(?:file-ignore|ignore|disable)(?:\s*\[(?P<codes>[^\]]{0,500})\])?",
+    "type": r"type\s*:\s*ignore(?:\s*\[(?P<codes>[^\]]{0,500})\])?",
+    "mypy": r"#\s*mypy\s*:\s*(?P<codes>[^\n]*)",
+    "pyright": r"\b(?:based)?pyright\s*:\s*(?:ignore(?:\s*\[(?P<codes>[^\]]{0,500})\])?|basic|standard|off"
+    r"|report\w+\s*=)",
     "pyre": r"\bpyre-(?:ignore|fixme|unsafe|ignore-all-errors)\b(?:\s*\[(?P<codes>[^\]]{0,500})\])?",
-    "ty": r"\b(?:ty|pyrefly|zuban|pytype):\s*(?:ignore|disable)(?:\s*[\[=](?P<codes>[^\]]{0,500}))?",
-    "pylint": r"\bpylint:\s*(?:disable(?:-next|-msg)?|skip-file|disable-all)\b(?:\s*=\s*(?P<codes>[\w,\s-]*))?",
-    "formatter": r"\b(?:fmt|yapf|autopep8|black):\s*(?:off|skip|disable)\b",
-    "isort": r"\bisort:\s*(?:skip_file|skip|off|dont-add-imports?)\b",
+    "ty": r"\b(?:ty|pyrefly|zuban|pytype)\s*:\s*(?:ignore|disable)(?:\s*[\[=](?P<codes>[^\]]{0,500}))?",
+    "pylint": r"\bpylint\s*:\s*(?:disable(?:-next|-msg)?|skip-file|disable-all)\b(?:\s*=\s*(?P<codes>[\w,\s-]*))?",
+    "formatter": r"\b(?:fmt|yapf|autopep8|black)\s*:\s*(?:off|skip|disable)\b",
+    "isort": r"\bisort\s*:\s*(?:skip_file|skip|off|dont-add-imports?)\b",
     "bandit": r"#\s*nosec\b(?:[:\s]\s*(?P<codes>B[0-9]+(?:[,\s]+B[0-9]+)*))?",
     "pycharm": r"\bnoinspection\b\s*(?P<codes>[\w,]*)",
     # any language
@@ -28,9 +29,10 @@ COMMENTS: dict[str, str] = {
     "sonar": r"\bNOSONAR\b",
     "semgrep": r"\bnosem(?:grep)?\b(?::\s*(?P<codes>[\w.,\s-]*))?",
     "codeql": r"\b(?:lgtm|codeql)\s*\[(?P<codes>[^\]]{0,500})\]",
-    "secrets": r"\bpragma:\s*(?:allow|white)list(?:\s+nextline)?\s+secret\b"
+    "secrets": r"\bpragma\s*:\s*(?:allow|white)list(?:\s+nextline)?\s+secret\b"
     r"|\b(?:gitleaks|trufflehog):(?:allow|ignore)\b",
-    "coverage": r"\bpragma:\s*no\s*(?:cover|branch|mutate)\b|\b(?:istanbul|c8|v8)\s+ignore\b|:nocov:",
+    "coverage": r"\bpragma\s*:\s*no\s*(?:cover|branch|mutate)\b"
+    r"|\b(?:istanbul|c8|v8)\s+ignore\b(?!\s+(?:end|stop))|:nocov:",
     "spelling": r"\b(?:cspell|spell-?checker|codespell|typos)\s*:\s*(?:disable|ignore|off)[\w-]*",
     "editorconfig": r"\beditorconfig-checker-disable(?:-\w+)*\b",
     # JavaScript, TypeScript, styles
@@ -38,8 +40,8 @@ COMMENTS: dict[str, str] = {
     "eslint-config": r"^/\*\s*(?:eslint(?:-env)?\s+[\w@/-]+|globals?\s+\w|exported\s+\w)",
     "typescript": r"@ts-(?:ignore|expect-error|nocheck)\b",
     "flow": r"\$Flow(?:FixMe|Ignore|Issue|ExpectedError)\b(?:\[(?P<codes>[^\]]{0,500})\])?|@noflow\b|\bflowlint\b",
-    "biome": r"\b(?:biome|rome)-ignore(?:-all|-start)?\b\s*(?P<codes>[\w/]*)",
-    "prettier": r"\b(?:prettier|dprint|stylua|rumdl|textlint)(?:-|:\s*)(?:ignore|disable)(?:-start|-file)?\b",
+    "biome": r"\b(?:biome|rome)-ignore(?!-end)(?:-all|-start)?\b\s*(?P<codes>[\w/]*)",
+    "prettier": r"\b(?:prettier|dprint|stylua|rumdl|textlint)(?:-|:\s*)(?:ignore|disable)(?!-end)(?:-start|-file)?\b",
     "stylelint": r"\bstylelint-disable(?:-next-line|-line)?\b(?P<codes>(?:(?!\s--\s|\*/)[^\n])*)",
     "tslint": r"\b(?:tslint|solhint|jscs|jshint|csslint)[:\s-]\s*(?:disable|ignore)(?:-\w+)*\b:?(?P<codes>[\w\s,-]*)",
     "deno": r"\b(?:deno-lint|svelte)-ignore(?:-file)?\b(?P<codes>[\w\s,/-]*)",
@@ -49,7 +51,7 @@ COMMENTS: dict[str, str] = {
     "gosec": r"#nosec\b",
     "cppcheck": r"\bcppcheck-suppress(?:-\w+)?\b\s*\[?(?P<codes>[\w,\s]*)",
     "clang-format": r"\bclang-format\s+off\b",
-    "iwyu": r"\bIWYU\s+pragma:\s*\w+",
+    "iwyu": r"\bIWYU\s+pragma\s*:\s*\w+",
     "checkstyle": r"\b(?:CHECKSTYLE|scalastyle)[:.\s]*(?:OFF|SUPPRESS)\b|@formatter:off",
     "pmd": r"\bNOPMD\b",
     "ktlint": r"\b(?:ktlint-disable|detekt:disable)\b(?P<codes>[\w\s-]*)",
@@ -80,10 +82,10 @@ COMMENTS: dict[str, str] = {
 
 # What ends a suppression's region: its loss widens the region. The tool is that of COMMENTS.
 ENDINGS: dict[str, str] = {
-    "ruff": r"ruff:\s*enable\b",
-    "pylint": r"\bpylint:\s*enable\b",
-    "formatter": r"\b(?:fmt|yapf|autopep8|black):\s*(?:on|enable)\b",
-    "isort": r"\bisort:\s*on\b",
+    "ruff": r"ruff\s*:\s*enable\b",
+    "pylint": r"\bpylint\s*:\s*enable\b",
+    "formatter": r"\b(?:fmt|yapf|autopep8|black)\s*:\s*(?:on|enable)\b",
+    "isort": r"\bisort\s*:\s*on\b",
     "nolint": r"\bNOLINTEND\b",
     "eslint": r"\b(?:es|ox)lint-enable\b",
     "biome": r"\bbiome-ignore-end\b",
@@ -127,5 +129,7 @@ WORDS = (
     "noqa", "ignore", "disable", "suppress", "nolint", "nosec", "nosem", "noinspection", "nosonar", "nopmd", "lgtm",
     "codeql", "pragma", "mypy", "pyright", "pyre-", "fixme", "skip", "off", "eslint", "global", "exported", "@ts-",
     "$flow", "noflow", "flowlint", "allow", "expect", "todo", "no_type_check", "nowarn", "waive", "nocov", "reek",
-    "typed:", "critic", "options_ghc", "ann", "luacheck", "sqlfluff", "dont-add", "nullable",
+    "typed:", "critic", "options_ghc", "ann", "luacheck", "sqlfluff", "dont-add", "nullable", "enable", "restore",
+    "fmt", "yapf", "autopep8", "black", "isort", "clang-format", "checkstyle", "scalastyle", "@formatter", "vale",
+    "djlint", "pyml", "lint_on",
 )  # fmt: skip

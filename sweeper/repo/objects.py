@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from io import BufferedReader
 from itertools import count, islice
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import NamedTuple
 
 from sweeper.errors import GitFailed
 from sweeper.records import BaseEntry
@@ -34,7 +35,9 @@ class Objects:
         self._reader = Child(git, "cat-file", "--batch-command", cwd=scratch)
         writer = ("hash-object", "-w", "--no-filters", "--stdin-paths", "-t")
         self._writers = {kind: Child(git, *writer, kind, cwd=scratch) for kind in ("blob", "commit")}
-        self._trees = Child(git, "mktree", "-z", "--batch", cwd=scratch)
+        # Entries come from trees that git has and from blobs that it just wrote: looking each one up again would
+        # cost more than all the rest in a large folder.
+        self._trees = Child(git, "mktree", "-z", "--batch", "--missing", cwd=scratch)
 
     def close(self) -> None:
         for child in (self._reader, *self._writers.values(), self._trees):
@@ -43,7 +46,7 @@ class Objects:
     def read(self, oid: str, kind: str) -> bytes:
         """One whole object. Raises GitFailed if it is missing or of another type."""
 
-        def answer(stream: IO[bytes]) -> tuple[Info | None, bytes]:
+        def answer(stream: BufferedReader) -> tuple[Info | None, bytes]:
             info = header(stream)
             return info, body(stream, info.size, info.size) if info else b""
 
@@ -115,7 +118,7 @@ class Objects:
         return entries
 
     def write_tree(self, entries: Mapping[bytes, BaseEntry]) -> str:
-        """Write one tree object; git sorts the entries and refuses ids that it does not have."""
+        """Write one tree object; git sorts the entries."""
         lines = [
             b"%06o %s %s\t%s\0" % (e.mode, TYPES.get(e.mode, "blob").encode(), e.oid.encode(), name)
             for name, e in entries.items()
@@ -127,14 +130,14 @@ class Objects:
 MISSING = "a partial clone or a damaged repository: `git fsck`, or fetch the whole history's objects"
 
 
-def header(stream: IO[bytes]) -> Info | None:
+def header(stream: BufferedReader) -> Info | None:
     words = line(stream).decode("utf-8", "surrogateescape").rsplit(" ", 2)
     if len(words) != 3 or not words[2].isdigit():
         return None  # "NAME missing", "NAME ambiguous"
     return Info(words[0], words[1], int(words[2]))
 
 
-def body(stream: IO[bytes], size: int, limit: int) -> bytes:
+def body(stream: BufferedReader, size: int, limit: int) -> bytes:
     """The content after its header, at most `limit` bytes of it; the rest is read past."""
     data = exactly(stream, min(size, limit))
     left = size - len(data)
@@ -144,7 +147,7 @@ def body(stream: IO[bytes], size: int, limit: int) -> bytes:
     return data
 
 
-def found(stream: IO[bytes], limit: int) -> bytes:
+def found(stream: BufferedReader, limit: int) -> bytes:
     info = header(stream)
     if info is None:
         raise EOFError

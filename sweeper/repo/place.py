@@ -19,8 +19,12 @@ ASKED = r"^(user\.(name|email)|commit\.gpgsign|core\.sharedrepository)$"
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Absolute paths. `top`: the work tree, or the bare repository itself. `git_dir` is a linked worktree's own,
-    `common` what all worktrees share. `settings`: the user's values of a few keys, in lower case."""
+    """Absolute paths.
+
+    `top`: the work tree, or the bare repository itself. `git_dir` is a linked worktree's own, `common` what all
+    worktrees share. `usual_state`: where `state` is unless another one was asked for. `settings`: the user's
+    values of a few keys, in lower case.
+    """
 
     top: Path
     git_dir: Path
@@ -28,6 +32,7 @@ class Place:
     bare: bool
     object_format: str
     state: Path
+    usual_state: Path
     settings: dict[str, str]
 
     @property
@@ -71,7 +76,7 @@ class Place:
         return Path(tempfile.mkdtemp(prefix=f"{host}-{os.getpid()}-", dir=parent))
 
 
-def find(start: Path) -> Place:
+def find(start: Path, state: Path | None = None) -> Place:
     """Raises ConfigError if `start` is in no repository, the repository has no commit, or git is too old."""
     check_version()
     home = root_above(start.resolve())
@@ -92,8 +97,10 @@ def find(start: Path) -> Place:
         raise ConfigError(
             f"{home} is not a usable git repository: {problem}", hint="`git status` there says more"
         ) from problem
-    state = Path(os.environ.get("SWEEPER_STATE") or Path(common) / "sweeper").absolute()
-    place = Place(top, Path(git_dir), Path(common), bare, object_format, state, settings(Path(git_dir), bare, top))
+    usual = Path(os.environ.get("SWEEPER_STATE") or Path(common) / "sweeper").absolute()
+    state = (state or usual).absolute()
+    chosen = settings(Path(git_dir), bare, top)
+    place = Place(top, Path(git_dir), Path(common), bare, object_format, state, usual, chosen)
     if place.real.answer("rev-parse", "--verify", "--quiet", "HEAD^{commit}", codes=(0, 1, 128))[0] and not (
         place.real.run("for-each-ref", "--count=1")
     ):

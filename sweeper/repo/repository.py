@@ -32,7 +32,7 @@ EMPTY_TREE = {
     "sha1": "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
     "sha256": "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
 }
-LISTINGS = 4  # commits whose listing is remembered
+LISTINGS = 2  # commits whose listing is remembered: a round's base and its merge
 FILE_CAP = 5_000_000  # bytes
 
 
@@ -54,12 +54,14 @@ class Repo:
         self._listings: dict[str, Listing] = {}
 
     @classmethod
-    async def open(cls, start: Path) -> Self:
+    async def open(cls, start: Path, state: Path | None = None) -> Self:
         """The repository that `start` lies in: an ordinary one, a linked worktree, a bare or a shallow one.
+
+        `state`: another folder than the repository's own, for what is to leave no trace in it.
 
         Raises ConfigError (no repository, no commit, git too old) or SweeperError (state folder).
         """
-        return await to_thread.run_sync(lambda: cls(places.find(start)))
+        return await to_thread.run_sync(lambda: cls(places.find(start, state)))
 
     async def aclose(self) -> None:
         await to_thread.run_sync(self._close)
@@ -84,6 +86,11 @@ class Repo:
     def state(self) -> Path:
         """Where everything that outlives a process is kept: `<git common dir>/sweeper` or $SWEEPER_STATE."""
         return self._place.state
+
+    @property
+    def usual_state(self) -> Path:
+        """What `state` is for a repository that was opened without another one."""
+        return self._place.usual_state
 
     @property
     def common_dir(self) -> Path:

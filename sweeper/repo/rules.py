@@ -9,6 +9,8 @@ import os
 import shutil
 import threading
 from collections.abc import Mapping, Sequence
+from functools import partial
+from io import BufferedReader
 from pathlib import Path
 
 from sweeper.records import Listing
@@ -106,8 +108,7 @@ class _Judge:
             while end < len(paths) and len(request) + len(paths[end]) < PIPE:
                 request += b"./%s\0" % paths[end]
                 end += 1
-            count = end - at
-            answers += child.ask(request, lambda out, n=count: [[word(out) for _ in range(words)] for _ in range(n)])  # type: ignore[misc]
+            answers += child.ask(request, partial(rows, end - at, words))
             at = end
         return answers
 
@@ -115,3 +116,7 @@ class _Judge:
         for child in self._children.values():
             child.close()
         shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def rows(count: int, words: int, stream: BufferedReader) -> list[list[bytes]]:
+    return [[word(stream) for _ in range(words)] for _ in range(count)]

@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from io import BufferedReader
 from pathlib import Path
 from typing import IO, TypeVar
 
@@ -150,7 +151,7 @@ class Child:
         self._process: subprocess.Popen[bytes] | None = None
         self._stderr: IO[bytes] | None = None
 
-    def ask(self, request: bytes, answer: Callable[[IO[bytes]], T]) -> T:
+    def ask(self, request: bytes, answer: Callable[[BufferedReader], T]) -> T:
         """Send a request and read its whole answer; a child whose answer broke off is never asked again.
 
         Nothing is read before the whole request was written, so a request that is answered bit by bit must not be
@@ -158,7 +159,7 @@ class Child:
         """
         with self._lock:
             process = self._running()
-            if process.stdin is None or process.stdout is None:
+            if process.stdin is None or not isinstance(process.stdout, BufferedReader):
                 raise GitFailed(f"`git {shown(self._args)}` has no pipes")
             try:
                 process.stdin.write(request)
@@ -220,7 +221,7 @@ class Child:
             stderr.close()
 
 
-def line(stream: IO[bytes]) -> bytes:
+def line(stream: BufferedReader) -> bytes:
     """One line without its end; EOFError if the stream ended in it."""
     got = stream.readline()
     if not got.endswith(b"\n"):
@@ -228,17 +229,18 @@ def line(stream: IO[bytes]) -> bytes:
     return got[:-1]
 
 
-def word(stream: IO[bytes]) -> bytes:
+def word(stream: BufferedReader) -> bytes:
     """One NUL-terminated word, without its end; EOFError if the stream ended in it."""
-    got = bytearray()
-    while (byte := stream.read(1)) != b"\0":
-        if not byte:
-            raise EOFError
-        got += byte
-    return bytes(got)
+    got = b""
+    while ready := stream.peek():
+        end = ready.find(b"\0")
+        got += stream.read(end + 1 if end >= 0 else len(ready))
+        if end >= 0:
+            return got[:-1]
+    raise EOFError
 
 
-def exactly(stream: IO[bytes], size: int) -> bytes:
+def exactly(stream: BufferedReader, size: int) -> bytes:
     got = stream.read(size)
     if len(got) != size:
         raise EOFError

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import OrderedDict
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -10,7 +11,7 @@ from sweeper.errors import GitFailed
 from sweeper.records import BaseEntry
 from sweeper.repo.objects import TREE, Objects
 
-KEPT = 2000  # tree objects remembered: those on the way to the paths of a round
+KEPT = 30_000  # entries of tree objects remembered, some 300 bytes each: those on the way to a round's paths
 
 
 class Delta(NamedTuple):
@@ -29,19 +30,24 @@ class Trees:
 
     def __init__(self, objects: Objects, empty: str) -> None:
         self._objects, self._empty = objects, empty
+        self._lock = threading.Lock()
         self._seen: OrderedDict[str, Mapping[bytes, BaseEntry]] = OrderedDict()
+        self._held = 0
 
     def entries(self, oid: str) -> Mapping[bytes, BaseEntry]:
         """One directory: name -> entry. Not to be changed: it is shared."""
-        if (known := self._seen.get(oid)) is None:
-            known = {} if oid == self._empty else self._objects.tree(oid)
-            self._seen[oid] = known
-            while len(self._seen) > KEPT:
-                try:
-                    self._seen.popitem(last=False)
-                except KeyError:  # another thread was quicker
-                    break
-        return known
+        with self._lock:
+            if (known := self._seen.get(oid)) is not None:
+                self._seen.move_to_end(oid)
+                return known
+        found = {} if oid == self._empty else self._objects.tree(oid)
+        with self._lock:
+            if oid not in self._seen:
+                self._seen[oid] = found
+                self._held += len(found)
+            while self._held > KEPT and len(self._seen) > 1:
+                self._held -= len(self._seen.popitem(last=False)[1])
+        return found
 
     def entry(self, tree: str, path: bytes) -> BaseEntry | None:
         """What a path is in a tree: a file, link, gitlink or directory; None if nothing is there."""
@@ -52,18 +58,6 @@ class Trees:
                 return None
             tree = step.oid
         return self.entries(tree).get(name)
-
-    def blocked(self, tree: str, path: bytes) -> bool:
-        """Whether a directory on the way to the path is something else in this tree."""
-        *folders, _ = path.split(b"/")
-        for folder in folders:
-            step = self.entries(tree).get(folder)
-            if step is None:
-                return False
-            if step.mode != TREE:
-                return True
-            tree = step.oid
-        return False
 
     def compare(self, old: str, new: str) -> dict[bytes, Delta]:
         """Every file, link and gitlink that differs, by path; directories are looked into, renames unknown."""
@@ -76,7 +70,7 @@ class Trees:
             before, after = self.entries(left), self.entries(right)
             for name in before.keys() | after.keys():
                 a, b, path = before.get(name), after.get(name), prefix + name
-                if a == b:
+                if a is b or (a and b and a.oid == b.oid and a.mode == b.mode):
                     continue
                 folders = [x.oid if x and x.mode == TREE else self._empty for x in (a, b)]
                 pending.append((path + b"/", folders[0], folders[1]))

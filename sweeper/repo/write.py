@@ -107,7 +107,10 @@ class Writer:
         tree, *paths = out.split(b"\0")
         if code == 0:
             return tree.decode().strip()
-        return Conflict(tuple(sorted({os.fsdecode(path) for path in paths if path})))
+        # A file where the other side has a directory is shown under a name of its own, "path~commit".
+        own = tuple(f"~{commit}".encode() for commit in (ours, theirs))
+        names = {path.removesuffix(own[0]).removesuffix(own[1]) for path in paths if path}
+        return Conflict(tuple(sorted(os.fsdecode(name) for name in names)))
 
     def sign(self, git: Git, base: str, tip: str, who: Identity) -> str:
         """The line of commits from `base` (excluded) to `tip`, written again with signatures; the new tip."""

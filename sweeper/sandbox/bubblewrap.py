@@ -1,14 +1,17 @@
 """The embedded backend on Linux: bubblewrap, no daemon, no root.
 
 One holder per coordinator owns a user and a mount namespace; each sandbox gets a tmpfs of its own in there, as large
-as its disk limit: the overlay's upper directory, HOME and /tmp lie on it. When the coordinator dies, however, its
+as its disk limit: the overlay's upper directory, HOME and /tmp lie on it (and count as memory too where a
+control group holds that limit). When the coordinator dies, however, its
 holder, its sandboxes and everything they wrote are gone.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
+import select
 import signal
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -19,16 +22,18 @@ import anyio
 import anyio.lowlevel
 import anyio.to_thread
 
-from sweeper.errors import SweeperError
+from sweeper.errors import SandboxFailed, SweeperError
 from sweeper.records import Owner
 from sweeper.sandbox import cgroup, installing, probing, program, tools
 from sweeper.sandbox.confinement import Confinement, Prepared
 from sweeper.sandbox.contract import Facts, Handle, Layer, Probe, Ran, Snapshot, Spec, Toolchain, Tree
 from sweeper.sandbox.layer import Base, read_layer
+from sweeper.sandbox.process import PATIENCE
 from sweeper.sandbox.register import Register, alive
 from sweeper.sandbox.store import Store
 
 T = TypeVar("T")
+PASSING = (errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.ENOMEM)  # trouble that others cause and that ends
 KEPT_TREES, KEPT_TOOLCHAINS = 32, 16
 WATCHED = "a watchdog holds the memory limit and an affinity the CPU limit: no control group can be made here"
 
@@ -58,6 +63,7 @@ class Bubblewrap:
         self._ca = str(ca_certificates.resolve()) if ca_certificates is not None else None
         self._register = Register(store / "owners", owner)
         self._confinement = Confinement(self._store, self._register, owner.id, slots, groups=groups, bwrap=bwrap)
+        self._swept = False
         self._limiter: anyio.CapacityLimiter | None = None
 
     async def probe(self) -> Probe:
@@ -93,21 +99,28 @@ class Bubblewrap:
             found.require()
             prepared = await anyio.to_thread.run_sync(self._prepared, (lower,), found, base, None)
             return Snapshot(tree.commit, tree.listing, prepared)
+        missing = tuple(found.missing)
         found.add(installing.names(toolchain))
         bare = await anyio.to_thread.run_sync(self._prepared, (lower,), found, base, None)
         snapshot = Snapshot(tree.commit, tree.listing, bare)
 
+        key = installing.key(toolchain, found)
+
         async def build(target: Path) -> None:
-            install = partial(installing.install, toolchain, snapshot, self._owner.id, target)
+            install = partial(installing.install, toolchain, snapshot, key, target)
             await self._in_thread(lambda stop: install(partial(self._set_up, stop)))
 
-        entry = await self._store.entry("toolchains", installing.key(toolchain, found), build)
-        installing.check(toolchain, tools.find(toolchain.tools).missing, entry)
+        entry = await self._store.entry("toolchains", key, build)
+        installing.check(toolchain, missing, entry)
         prepared = await anyio.to_thread.run_sync(self._prepared, (lower,), found, base, entry)
         return Snapshot(tree.commit, tree.listing, prepared)
 
     def _start(self) -> None:
+        """The first time: what dead coordinators left, and entries that nobody used for long."""
         self._confinement.start()
+        if self._swept:
+            return
+        self._swept = True
         self._sweep()
         self._store.prune("trees", KEPT_TREES)
         self._store.prune("toolchains", KEPT_TOOLCHAINS)
@@ -119,10 +132,10 @@ class Bubblewrap:
         env = {}
         if entry is not None:
             lowers = (*lowers, str(entry / "kept"))
-            mounts.append((str(entry / "toolchain"), installing.TOOLCHAIN))
-            path.insert(0, f"{installing.TOOLCHAIN}/bin")
-            env["VIRTUAL_ENV"] = installing.TOOLCHAIN
-        root = self._confinement.root([*found.mounts, *installing.PARTS.values()], self._ca)
+            mounts.append((str(entry / "toolchain"), program.TOOLCHAIN))
+            path.insert(0, f"{program.TOOLCHAIN}/bin")
+            env["VIRTUAL_ENV"] = program.TOOLCHAIN
+        root = self._confinement.root(found.mounts, self._ca)
         fixed = program.environment(path, self._ca) | env
         return Prepared(lowers, root, tuple(mounts), tuple(fixed.items()), base)
 
@@ -175,6 +188,7 @@ class Bubblewrap:
                 try:
                     if alive(pid, born):
                         signal.pidfd_send_signal(pidfd, signal.SIGKILL)
+                        select.select([pidfd], [], [], PATIENCE)
                 finally:
                     os.close(pidfd)
             with contextlib.suppress(FileNotFoundError):
@@ -186,9 +200,8 @@ class Bubblewrap:
     def _sweep(self) -> None:
         """The control groups of dead owners; their folder too, once no handle of theirs is left."""
         for folder, groups in self._register.abandoned():
-            for group in groups:
-                cgroup.remove(Path(group))
-            self._register.forget(folder)
+            if all(cgroup.remove(Path(group)) for group in groups):
+                self._register.forget(folder)
 
     async def aclose(self) -> None:
         """End the holder and with it every sandbox; give back what the store and the control groups hold."""
@@ -212,6 +225,9 @@ def _outcome(work: Callable[[int], T], stop: int) -> T | Exception:
     """An exception as a value: a task group would wrap it."""
     try:
         return work(stop)
+    except OSError as problem:
+        what = f"this machine failed a sandbox: {problem}"
+        return SandboxFailed(what, retryable=problem.errno in PASSING, may_have_run=True)
     except Exception as problem:
         return problem
 

@@ -117,14 +117,15 @@ class Groups:
             child.wait()
 
 
-def remove(folder: Path) -> None:
-    """Remove an owner's group with its slots; what still holds processes stays."""
+def remove(folder: Path) -> bool:
+    """Remove an owner's group with its slots; False if one still holds processes."""
     with contextlib.suppress(OSError):
         for slot in folder.iterdir():
             if slot.is_dir():
                 with contextlib.suppress(OSError):
                     slot.rmdir()
         folder.rmdir()
+    return not folder.exists()
 
 
 def _tops(root: Path) -> tuple[bool, dict[str, Path]]:

@@ -133,13 +133,17 @@ class Confinement:
         `stop`: readable ends it. `writable`: folders of the tmpfs and where they are inside. Raises SandboxFailed.
         """
         namespace = self.start()
+        self._register.reserve(spec)
         place = self._places.get()
         try:
             argv = self._made_ready(namespace, spec, place, writable)
             return self._watched(namespace, spec, stop, place, argv), harvest(place.fd)
         finally:
             self._register.leave(spec)
-            self._cleaner.submit(self._clean, namespace, place)
+            try:
+                self._cleaner.submit(self._clean, namespace, place)
+            except RuntimeError:  # closed meanwhile
+                self._clean(namespace, place)
 
     def _made_ready(
         self, namespace: Namespace, spec: Spec, place: Place, writable: Sequence[tuple[str, str]]
@@ -156,7 +160,12 @@ class Confinement:
         answer, (place.fd,) = namespace.ask(ask, body)
         place.path = answer["path"]
         if place.group is not None:
-            place.group.limit(spec.limits)
+            try:
+                place.group.limit(spec.limits)
+            except OSError as problem:
+                raise SandboxFailed(
+                    f"the limits {spec.limits} could not be set: {problem}", retryable=True
+                ) from problem
         lowers = (*prepared.lowers, f"{place.path}/changes") if changes else prepared.lowers
         binds = [(f"{place.path}/{folder}", where) for folder, where in writable]
         return program.command_line(
@@ -164,9 +173,12 @@ class Confinement:
         )
 
     def _watched(self, namespace: Namespace, spec: Spec, stop: int, place: Place, argv: list[str]) -> Facts:
-        process = Process(namespace, argv, spec.stdin)
-        output = Output(spec.stdout, spec.stderr, spec.limits.output, spec.clocks, time.monotonic())
-        try:
+        with (
+            contextlib.closing(
+                Output(spec.stdout, spec.stderr, spec.limits.output, spec.clocks, time.monotonic())
+            ) as output,
+            contextlib.closing(Process(namespace, argv, spec.stdin)) as process,
+        ):
             self._register.enter(spec, process.pid)
             watchdog = Watchdog(process.pid, spec.limits.memory) if place.group is None else None
             process.release(spec.limits, place.group, self._cpus(spec.limits, place))
@@ -175,9 +187,6 @@ class Confinement:
             if end.code is None and not end.stopped and not oom:
                 # What bwrap says before it reports an exit is its own failure, never a result of the command.
                 raise process.failure("the sandbox ended before its command did", may_have_run=not process.said)
-        finally:
-            process.close()
-            output.close()
         return _facts(end, oom=oom, truncated=output.truncated, group=place.group)
 
     def _cpus(self, limits: Limits, place: Place) -> set[int]:
@@ -220,7 +229,8 @@ def _facts(end: End, *, oom: bool, truncated: bool, group: cgroup.Group | None) 
     if end.stopped or code is None:
         code, number = None, KILLED
     elif code > SIGNALLED and code - SIGNALLED in signal.valid_signals():
-        code, number = None, code - SIGNALLED
+        number = code - SIGNALLED
+        code = None
     return Facts(
         exit_code=code,
         signal=number,

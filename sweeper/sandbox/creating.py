@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import anyio
-import docker.errors
 
 from sweeper.errors import SandboxFailed
 from sweeper.sandbox.container import NAMESPACE
-from sweeper.sandbox.engine import Engine, EngineRestarted
+from sweeper.sandbox.engine import Conflict, Engine, EngineRestarted, Missing
 
 PATIENCE = 120.0
 TRIES = 3
@@ -27,9 +26,9 @@ async def create(engine: Engine, body: dict[str, Any], name: str, patience: floa
             return str(made["Id"])
         except EngineRestarted:
             lost = False
-        except docker.errors.NotFound as problem:
+        except Missing as problem:
             raise image_gone(body["Image"]) from problem
-        except docker.errors.APIError:  # a conflict: the name is taken
+        except Conflict:  # the name is taken
             lost = False
         except SandboxFailed as problem:
             if not problem.may_have_run:
@@ -53,7 +52,7 @@ async def search(engine: Engine, name: str, patience: float) -> dict[str, Any] |
             try:
                 found = await engine.call("look for the sandbox", engine.control.inspect_container, name)
                 return dict(found)
-            except docker.errors.NotFound:
+            except Missing:
                 await anyio.sleep(delay)
                 delay = min(2 * delay, 5.0)
     return None
@@ -82,11 +81,8 @@ async def remove(engine: Engine, container: str) -> None:
     """With its volume, running or not; one that is gone already is fine."""
     try:
         await engine.call("remove the sandbox", lambda: engine.control.remove_container(container, v=True, force=True))
-    except docker.errors.NotFound:
+    except (Missing, Conflict):  # a conflict says that another remove is under way
         return
-    except docker.errors.APIError as problem:
-        if problem.status_code != 409:  # 409: another remove is under way
-            raise
 
 
 def image_gone(image: str) -> SandboxFailed:

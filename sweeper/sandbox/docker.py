@@ -172,8 +172,8 @@ class Docker:
         opened = await self._open()
         ref: Ref = handle.ref
         prepared: Prepared = snapshot.handle
-        await kill(opened.engine, ref.container)
-        await wait(opened.engine, ref.container)
+        if await kill(opened.engine, ref.container):
+            await wait(opened.engine, ref.container)
         layer = await opened.workspaces.layer(ref, prepared, prepared.base, LayerCaps(), wanted)
         await self.reap([handle])
         return layer

@@ -27,6 +27,9 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 CALL_TIMEOUT = 60.0
+CALL_TRIES = 5
+# What a broken connection looks like, depending on where in a call it breaks.
+BROKEN = (requests.exceptions.RequestException, urllib3.exceptions.HTTPError, HTTPException, OSError)
 PATIENCE = 120.0
 NO_SPACE = ("no space left on device", "disk quota exceeded")
 PULL_LIMIT = ("toomanyrequests", "too many requests", "pull rate limit")
@@ -38,6 +41,14 @@ SHORT_OF_RESOURCES = (
     "too many open files",
     "no free loop",
 )
+
+
+class Missing(SandboxFailed):
+    """The engine does not know what was asked for (any more)."""
+
+
+class Conflict(SandboxFailed):
+    """What was asked for does not fit the state of things: a name is taken, a container is not running."""
 
 
 class EngineRestarted(Exception):
@@ -94,29 +105,30 @@ class Engine:
                     await anyio.to_thread.run_sync(self._client, limiter=self._calls),
                     await anyio.to_thread.run_sync(self._client, limiter=self._calls),
                 )
-            except (docker.errors.DockerException, requests.exceptions.RequestException, OSError) as problem:
+            except (docker.errors.DockerException, *BROKEN) as problem:
                 raise unreachable(self.endpoint, problem) from problem
 
     async def call(self, doing: str, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run one API call that may be repeated safely. Raises SandboxFailed, or the SDK's NotFound and conflicts."""
-        while True:
+        """Run one API call that may be repeated safely. Raises SandboxFailed, Missing and Conflict among them."""
+        for _ in range(CALL_TRIES):
             try:
                 return await self.once(doing, function, *args, **kwargs)
-            except EngineRestarted:
-                continue
+            except EngineRestarted as problem:
+                last = problem
+        raise SandboxFailed(
+            f"docker could not {doing}: the connection broke {CALL_TRIES} times: {last.__cause__}",
+            retryable=True,
+            may_have_run=True,
+        )
 
     async def once(self, doing: str, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Like `call`, but after an outage raises EngineRestarted instead of repeating the call."""
         before = self.outages
         try:
             return await anyio.to_thread.run_sync(partial(function, *args, **kwargs), limiter=self._calls)
-        except (docker.errors.NotFound, docker.errors.ImageNotFound):
-            raise
         except docker.errors.APIError as problem:
-            if problem.status_code == 409:
-                raise
             raise failure(problem, doing) from problem
-        except (requests.exceptions.RequestException, urllib3.exceptions.HTTPError, HTTPException, OSError) as problem:
+        except BROKEN as problem:
             if timed_out(problem):
                 raise failure(problem, doing) from problem
             await self.recover(before, problem)
@@ -144,13 +156,7 @@ class Engine:
             ) from problem
 
     async def _answers(self) -> bool:
-        with contextlib.suppress(
-            docker.errors.DockerException,
-            requests.exceptions.RequestException,
-            urllib3.exceptions.HTTPError,
-            HTTPException,
-            OSError,
-        ):
+        with contextlib.suppress(docker.errors.DockerException, *BROKEN):
             return bool(await anyio.to_thread.run_sync(self.control.ping, limiter=self._calls, abandon_on_cancel=True))
         return False
 
@@ -192,6 +198,8 @@ def failure(problem: Exception, doing: str) -> SandboxFailed:
     if any(sign in lower for sign in NO_SPACE):
         return SandboxFailed(what, hint="free space for the engine: `docker system df`, `docker system prune`")
     status = getattr(problem, "status_code", None)
+    if status in (404, 409):
+        return (Missing if status == 404 else Conflict)(what, retryable=True, may_have_run=True)
     if status == 429 or any(sign in lower for sign in PULL_LIMIT):
         return SandboxFailed(what, hint="the registry limits pulls: `docker login`, or wait; it is not asked again")
     if any(sign in lower for sign in SHORT_OF_RESOURCES):

@@ -12,7 +12,7 @@ from sweeper.sandbox.container import NAMESPACE, handle
 from sweeper.sandbox.creating import remove
 from sweeper.sandbox.engine import Engine
 from sweeper.sandbox.helper import helper
-from sweeper.sandbox.slots import Slots, clear
+from sweeper.sandbox.slots import Slots, clear_with_lock
 
 MARK = f"{NAMESPACE}.owner"
 PLACE = "/slots"
@@ -49,4 +49,4 @@ async def sweep_as_root(engine: Engine, owner: Owner, image: str, folders: list[
     ]
     argv = ["sh", "-c", f"rm -rf {PLACE}/*/*"]
     await helper(engine, owner, image, argv, mounts=mounts, root=True)
-    await engine.stream(lambda: [clear(folder) for folder in folders])
+    await engine.stream(lambda: [clear_with_lock(folder) for folder in folders])

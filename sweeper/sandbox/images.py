@@ -16,14 +16,13 @@ from typing import Any
 
 import anyio
 import docker.errors
-import requests.exceptions
 from docker.utils import parse_repository_tag
 
 from sweeper.data import data_folder
 from sweeper.errors import ConfigError, SandboxFailed
 from sweeper.sandbox.container import NAMESPACE
 from sweeper.sandbox.contract import Toolchain
-from sweeper.sandbox.engine import Engine, failure
+from sweeper.sandbox.engine import BROKEN, Engine, Missing, failure
 
 CERTIFICATES = "ca.crt"
 LOG_LINES = 20
@@ -58,7 +57,7 @@ class Images:
     async def find(self, reference: str) -> str | None:
         try:
             found = await self._engine.call("look for an image", self._engine.control.inspect_image, reference)
-        except docker.errors.NotFound:
+        except Missing:
             return None
         return str(found["Id"])
 
@@ -121,7 +120,7 @@ class Images:
         """A build or a pull: long, and never repeated by itself."""
         try:
             await self._engine.stream(work)
-        except (docker.errors.DockerException, requests.exceptions.RequestException, OSError) as problem:
+        except (docker.errors.DockerException, *BROKEN) as problem:
             raise final(doing, str(failure(problem, doing))) from problem
 
 

@@ -18,22 +18,25 @@ from pathlib import Path
 from sweeper.errors import CheckBroken, SandboxFailed
 from sweeper.sandbox import tools
 from sweeper.sandbox.contract import WORK, Clocks, Facts, Limits, Name, Role, Snapshot, Spec, Toolchain
+from sweeper.sandbox.program import CA_VARIABLES, KEPT, TOOLCHAIN
 from sweeper.sandbox.store import sandbox_ids
 
-TOOLCHAIN, KEPT = "/opt/toolchain", "/opt/kept"
 PARTS = {"toolchain": TOOLCHAIN, "kept": KEPT}  # folder of a slot and of an entry -> its place inside
 LIMITS = Limits(memory=8 << 30, pids=1024, cpus=float(os.cpu_count() or 1), disk=4 << 30, output=1 << 20)
 CLOCKS = Clocks(wall=1800.0)
 TAIL = 2000
-# Debian without python3-venv has no ensurepip: its pip, or the host's, is told to install into the environment.
-PRELUDE = f"""set -e
-if command -v python3 >/dev/null; then
-  python3 -m venv {TOOLCHAIN} >/dev/null 2>&1 || python3 -m venv --clear --without-pip {TOOLCHAIN}
-fi
-export VIRTUAL_ENV={TOOLCHAIN} PATH={TOOLCHAIN}/bin:"$PATH"
+SYSTEM_CA = "/etc/ssl/certs/ca-certificates.crt"
+BARE = f"python3 -m venv --clear --without-pip {TOOLCHAIN}"
+# Debian without python3-venv has no ensurepip: the host's pip is told to install into the environment.
+WITH_PIP = f"{{ python3 -m venv {TOOLCHAIN} >/dev/null 2>&1 || {BARE}; }}"
+EXPORTS = f"""export VIRTUAL_ENV={TOOLCHAIN} PATH={TOOLCHAIN}/bin:"$PATH"
 export NPM_CONFIG_PREFIX={TOOLCHAIN} CARGO_INSTALL_ROOT={TOOLCHAIN} GOBIN={TOOLCHAIN}/bin
 export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1
 test -e {TOOLCHAIN}/bin/pip || export PIP_PYTHON={TOOLCHAIN}/bin/python
+# The machine's own authorities, which a company's proxy may be one of, unless a bundle is configured.
+if test -z "$SSL_CERT_FILE" && test -e {SYSTEM_CA}; then
+  export {" ".join(f"{name}={SYSTEM_CA}" for name in CA_VARIABLES)}
+fi
 """
 # Copied inside, as the sandbox's user: a listing that lies leads nowhere but to what the sandbox sees anyway.
 KEEP = f"""cd {WORK}
@@ -55,23 +58,27 @@ def names(toolchain: Toolchain) -> list[str]:
 
 
 def script(commands: Sequence[Sequence[str]]) -> str:
-    return PRELUDE + "\n".join(shlex.join(command) for command in commands) + "\n" + KEEP
+    """An environment (with pip, which takes seconds, if a command speaks of it), the commands, and what to keep."""
+    text = "\n".join(shlex.join(command) for command in commands)
+    make = f"if command -v python3 >/dev/null; then {WITH_PIP if 'pip' in text else BARE}; fi\n"
+    return f"set -e\n{make}{EXPORTS}{text}\n{KEEP}"
 
 
 def install(
     toolchain: Toolchain,
     snapshot: Snapshot,
-    owner: str,
+    entry: str,
     target: Path,
     run: Callable[[Spec, Callable[[int], None]], Facts],
 ) -> None:
-    """Run the commands and fill `target` with what is kept. `run(spec, harvest)` calls `harvest` with the slot.
+    """Run the commands for the store's `entry` and fill `target` with what is kept.
 
-    Raises CheckBroken with the end of the output if a command fails. Blocks.
+    `run(spec, harvest)` is one sandbox; it calls `harvest` with its slot's descriptor. Blocks.
+    Raises CheckBroken with the end of the output if a command fails.
     """
     with tempfile.TemporaryDirectory(prefix="sweeper-setup-") as folder:
         spec = Spec(
-            name=Name("setup", owner, 1, Role.SETUP),
+            name=Name("setup", entry, 1, Role.SETUP),
             snapshot=snapshot,
             argv=("sh", "-c", script(toolchain.setup)),
             stdout=Path(folder, "stdout"),

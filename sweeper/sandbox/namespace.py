@@ -112,4 +112,4 @@ class Namespace:
             said = self._process.stderr.read().decode(errors="replace").strip()[-2000:]
         self.close()
         what = f"the process that holds the sandboxes has ended: {said}"
-        return SandboxFailed(what, retryable=True, may_have_run=True)
+        return SandboxFailed(what, hint="sweeper resume goes on with a new one", may_have_run=True)

@@ -11,26 +11,25 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import docker.errors
-
 from sweeper.errors import NoSandbox, SandboxFailed
 from sweeper.records import Owner
 from sweeper.sandbox.container import NAMESPACE, Manner, overlay, owner_labels
 from sweeper.sandbox.contract import WORK
 from sweeper.sandbox.creating import remove
 from sweeper.sandbox.endpoint import find_endpoint
-from sweeper.sandbox.engine import Engine
+from sweeper.sandbox.engine import Engine, Missing
 from sweeper.sandbox.images import Images
 from sweeper.sandbox.overlay import Overlays
 from sweeper.sandbox.setup import SetUp
 from sweeper.sandbox.slots import Slots
-from sweeper.sandbox.slots import remove as remove_folder
+from sweeper.sandbox.space import remove as remove_folder
 from sweeper.sandbox.store import Store, sandbox_ids
 from sweeper.sandbox.treeimage import TreeImages
 from sweeper.sandbox.workspace import Workspaces
 
 EMPTY_IMAGE = "sweeper/empty:1"
 NONCE = "nonce"
+PROBE_DISK = 16 << 20
 LIMITS = {"MemoryLimit": "memory", "CpuCfsQuota": "cpus", "PidsLimit": "pids"}
 
 
@@ -111,7 +110,7 @@ async def disk_unseen(engine: Engine, owner: Owner, slots: Slots) -> str:
     The container is only created, so any image will do: one without files.
     """
     image = await empty_image(engine)
-    slot = await engine.stream(lambda: slots.take(1 << 20))
+    slot = await engine.stream(lambda: slots.take(PROBE_DISK))
     nonce = secrets.token_bytes(16)
     slot.changes.mkdir()
     (slot.changes / NONCE).write_bytes(nonce)
@@ -129,7 +128,7 @@ async def disk_unseen(engine: Engine, owner: Owner, slots: Slots) -> str:
         container = str(made["Id"])
         got = await engine.call("read from a container", lambda: read_file(engine, container, f"{WORK}/{NONCE}"))
         return "" if got == nonce else "the engine sees another disk than this machine's"
-    except (docker.errors.APIError, SandboxFailed, KeyError, tarfile.TarError) as problem:
+    except (SandboxFailed, KeyError, tarfile.TarError) as problem:
         return f"the engine cannot mount this machine's folders: {problem}"
     finally:
         if container:
@@ -149,7 +148,7 @@ async def empty_image(engine: Engine) -> str:
     """An image without files, for containers that never run."""
     try:
         found: Mapping[str, Any] = await engine.call("look for an image", engine.control.inspect_image, EMPTY_IMAGE)
-    except docker.errors.NotFound:
+    except Missing:
         buffer = io.BytesIO()
         with tarfile.open(fileobj=buffer, mode="w"):
             pass

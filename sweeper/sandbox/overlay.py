@@ -19,7 +19,8 @@ from sweeper.sandbox.images import Images
 from sweeper.sandbox.layer import Base, read_layer
 from sweeper.sandbox.seed import plan
 from sweeper.sandbox.setup import SetUp, keep_untracked
-from sweeper.sandbox.slots import Slot, Slots, disk_state, mounted, remove
+from sweeper.sandbox.slots import Slot, Slots, disk_state
+from sweeper.sandbox.space import mounted, remove
 from sweeper.sandbox.store import Store
 from sweeper.sandbox.workspace import Prepared
 

@@ -16,6 +16,7 @@ from sweeper.sandbox.process import BLOCK_FD, STATUS_FD
 from sweeper.sandbox.tools import SYSTEM
 
 OLDEST = (0, 11)
+TOOLCHAIN, KEPT = "/opt/toolchain", "/opt/kept"  # what a set-up installs, and leaves in the work tree
 NAME = "sweeper"  # of the user inside
 CA_INSIDE = "/etc/sweeper-ca.crt"
 CA_VARIABLES = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "PIP_CERT", "CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS",
@@ -96,7 +97,7 @@ def skeleton(uid: int, gid: int, mounts: Iterable[str], ca: str | None) -> dict[
         "/etc/hosts": "127.0.0.1 localhost sandbox\n::1 localhost sandbox\n",
         "/etc/resolv.conf": "",
     }
-    folders = [WORK, INPUTS, HOME, "/proc", "/dev", "/tmp", "/run", "/var", "/sys"]
+    folders = [WORK, INPUTS, HOME, TOOLCHAIN, KEPT, "/proc", "/dev", "/tmp", "/run", "/var", "/sys"]
     for place in mounts:
         if os.path.isdir(place):
             folders.append(place)

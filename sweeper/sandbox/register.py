@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from sweeper.errors import SandboxFailed
 from sweeper.records import Owner
 from sweeper.sandbox.contract import Handle, Spec
 
@@ -40,8 +41,19 @@ class Register:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         (self._folder / GROUPS).write_text("\n".join(groups))
 
+    def reserve(self, spec: Spec) -> None:
+        """Enter a sandbox that is about to start. Raises SandboxFailed while another one has its name."""
+        try:
+            self._write(spec, -1, "x")
+        except FileExistsError as problem:
+            what = f"a sandbox named {spec.name} is running already"
+            raise SandboxFailed(what, hint="wait for it, or reap it", may_have_run=True) from problem
+
     def enter(self, spec: Spec, pid: int) -> None:
-        """A sandbox lives; `pid` is its first process."""
+        """It lives; `pid` is its first process."""
+        self._write(spec, pid, "w")
+
+    def _write(self, spec: Spec, pid: int, mode: str) -> None:
         labels = {
             "name": str(spec.name),
             "run": spec.name.run,
@@ -54,13 +66,11 @@ class Register:
             "pid": pid,
             "born": born(pid),
         }
-        (self._folder / (str(spec.name) + SUFFIX)).write_text(json.dumps(labels))
+        with (self._folder / (str(spec.name) + SUFFIX)).open(mode) as file:
+            json.dump(labels, file)
 
     def leave(self, spec: Spec) -> None:
         (self._folder / (str(spec.name) + SUFFIX)).unlink(missing_ok=True)
-
-    def has(self, name: str) -> bool:
-        return (self._folder / (name + SUFFIX)).exists()
 
     def handles(self, owner: str | None) -> list[Handle]:
         """Every entered sandbox, of one owner or of all; `ref` is its file."""

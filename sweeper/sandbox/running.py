@@ -10,18 +10,16 @@ import contextlib
 import signal
 import time
 from collections.abc import Callable
-from http.client import HTTPException
 from typing import Any
 
 import anyio
 import docker.errors
 import docker.utils.socket
 import requests.exceptions
-import urllib3.exceptions
 
 from sweeper.errors import SandboxFailed
 from sweeper.sandbox.contract import Clock, Facts
-from sweeper.sandbox.engine import Engine, EngineRestarted, timed_out
+from sweeper.sandbox.engine import BROKEN, Conflict, Engine, EngineRestarted, Missing, timed_out
 from sweeper.sandbox.output import Output
 
 TICK = 0.5
@@ -92,8 +90,6 @@ class Running:
             except EngineRestarted:
                 if (await self._state())["Status"] != "created":
                     break
-            except docker.errors.NotFound as problem:
-                raise gone() from problem
         await self._still_there()
         return began
 
@@ -105,29 +101,29 @@ class Running:
         async def follow() -> None:
             try:
                 await self._engine.stream(self._read_and_wait)
-            except (
-                docker.errors.APIError,
-                requests.exceptions.RequestException,
-                urllib3.exceptions.HTTPError,
-                HTTPException,
-                OSError,
-            ) as problem:
+            except (docker.errors.APIError, *BROKEN) as problem:
                 problems.append(problem)
             finally:
                 over.set()
 
+        failed: SandboxFailed | None = None
         async with anyio.create_task_group() as group:
             group.start_soon(follow)
             if self._stdin and not self._gap:
                 group.start_soon(self._engine.stream, self._write_stdin)
-            await self._watch(over)
+            try:
+                await self._watch(over)
+            except SandboxFailed as problem:
+                failed = problem  # raised behind the task group, which would wrap it
             # A command that closes its input early leaves the writer waiting for room that never comes.
             group.cancel_scope.cancel()
         close(self._socket)
+        if failed is not None:
+            raise failed
         if not problems:
             return
         if isinstance(problems[0], docker.errors.NotFound):
-            raise gone() from problems[0]
+            raise Missing(str(problems[0]), retryable=True, may_have_run=True) from problems[0]
         raise Lost(str(problems[0])) from problems[0]
 
     def _read_and_wait(self) -> None:
@@ -184,12 +180,7 @@ class Running:
             await over.wait()
 
     async def _state(self) -> dict[str, Any]:
-        try:
-            found = await self._engine.call(
-                "look at the sandbox", self._engine.control.inspect_container, self._container
-            )
-        except docker.errors.NotFound as problem:
-            raise gone() from problem
+        found = await self._engine.call("look at the sandbox", self._engine.control.inspect_container, self._container)
         return dict(found["State"])
 
     async def _still_there(self) -> None:
@@ -216,10 +207,6 @@ class Running:
         )
 
 
-def gone() -> SandboxFailed:
-    return SandboxFailed("the engine no longer knows the sandbox", retryable=True, may_have_run=True)
-
-
 def close(sock: Any) -> None:
     """End the connection, so that a thread which still reads or writes it comes back."""
     inner = getattr(sock, "_sock", sock)
@@ -237,14 +224,12 @@ async def kill(engine: Engine, container: str) -> bool:
     """At once, without a grace period. False if it was not running."""
     try:
         await engine.call("kill the sandbox", engine.control.kill, container)
-    except docker.errors.APIError as problem:
-        if problem.status_code in (404, 409):
-            return False
-        raise
+    except (Missing, Conflict):
+        return False
     return True
 
 
 async def wait(engine: Engine, container: str) -> None:
     """Until the engine has torn down what the command ran in."""
-    with contextlib.suppress(docker.errors.NotFound):
+    with contextlib.suppress(Missing):
         await engine.call("wait for the sandbox", engine.control.wait, container)

@@ -7,21 +7,19 @@ As root a slot lies on an ext4 image of the disk limit's size, so that the limit
 
 from __future__ import annotations
 
-import contextlib
 import fcntl
 import os
 import shutil
-import stat
-import subprocess
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from sweeper.errors import SandboxFailed
 from sweeper.sandbox.holder import Item, lay
+from sweeper.sandbox.space import free_bytes, give_size, remove, unmount, written_bytes
 
 NEARLY_FULL = 64 << 10
-MOUNT_TABLE = Path("/proc/self/mountinfo")
+IMAGE = "disk.img"
 
 
 @dataclass(slots=True)
@@ -80,11 +78,14 @@ class Slots:
     def take(self, disk: int) -> Slot:
         """A slot with a fresh, empty upper directory that belongs to the sandbox's user."""
         self._hold_lock()
-        slot = next((free for free in self._free if free.disk == disk or not free.sized), None)
-        if slot is not None:
-            self._free.remove(slot)
-        else:
+        fitting = [free for free in self._free if free.disk == disk or not free.sized]
+        slot = next(iter(fitting or self._free), None)
+        if slot is None:
             slot = self._new(disk)
+        else:
+            self._free.remove(slot)
+            if slot.sized and slot.disk != disk:
+                self._make_again(slot, disk)
         slot.disk = disk
         slot.uppers += 1
         slot.upper = slot.space / f"upper-{slot.uppers}"
@@ -125,10 +126,8 @@ class Slots:
     def close(self) -> Path | None:
         """Remove every slot; the folder that only root can empty, if one is left. Gives up the lock."""
         self._free.clear()
-        left = clear(self.folder)
+        left = clear_with_lock(self.folder)
         if self._lock is not None:
-            if left is None:
-                self._lock_file(self.folder).unlink(missing_ok=True)
             os.close(self._lock)
             self._lock = None
         return left
@@ -149,26 +148,21 @@ class Slots:
 
     def _clear(self, folder: Path, *, look_only: bool = False) -> Path | None:
         """Clear a folder with its lock held; None if its owner lives."""
-        lock_file = self._lock_file(folder)
-        lock = os.open(lock_file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        lock = os.open(lock_file(folder), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if not look_only and clear(folder) is None:
-                lock_file.unlink(missing_ok=True)
+            if not look_only:
+                clear_with_lock(folder)
         except BlockingIOError:
             return None
         finally:
             os.close(lock)
         return folder
 
-    def _lock_file(self, folder: Path) -> Path:
-        """Beside the folder, so that it is held before the folder appears."""
-        return folder.with_name(f"{folder.name}.lock")
-
     def _hold_lock(self) -> None:
         if self._lock is None:
             self.root.mkdir(parents=True, exist_ok=True)
-            lock = os.open(self._lock_file(self.folder), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            lock = os.open(lock_file(self.folder), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             self._lock = lock
             self.folder.mkdir(exist_ok=True)
@@ -178,50 +172,24 @@ class Slots:
         slot = Slot(self.folder / str(self._count), disk, sized=False)
         slot.space.mkdir(parents=True)
         if self._sizable is not False:
-            self._sizable = slot.sized = give_size(slot)
+            self._sizable = slot.sized = give_size(slot.folder / IMAGE, slot.space, disk)
         self._own(slot.work)
         return slot
+
+    def _make_again(self, slot: Slot, disk: int) -> None:
+        """The same slot with a file system of another size."""
+        unmount(slot.space)
+        slot.disk = disk
+        slot.sized = give_size(slot.folder / IMAGE, slot.space, disk)
+        if not slot.sized:
+            remove(slot.work)
+        self._own(slot.work)
 
     def _own(self, folder: Path) -> None:
         folder.mkdir()
         os.chmod(folder, 0o755)
         if os.geteuid() == 0:
             os.chown(folder, self._uid, self._gid)
-
-
-def give_size(slot: Slot) -> bool:
-    """Mount an ext4 image of the slot's size on its space. False where this machine has no loop devices or tools."""
-    image = slot.folder / "disk.img"
-    # The journal would cost space and time; nothing on a slot outlives its coordinator.
-    make = [
-        "mkfs.ext4",
-        "-q",
-        "-F",
-        "-O",
-        "^has_journal",
-        "-i",
-        "4096",
-        "-E",
-        "lazy_itable_init=1,nodiscard",
-        "-m",
-        "0",
-        str(image),
-    ]
-    mount = ["mount", "-o", "loop,nosuid,nodev,noatime,discard", str(image), str(slot.space)]
-    try:
-        with image.open("wb") as file:
-            file.truncate(max(slot.disk, 1 << 20))
-        for command in (make, mount):
-            subprocess.run(command, check=True, capture_output=True, stdin=subprocess.DEVNULL)
-    except (OSError, subprocess.CalledProcessError):
-        image.unlink(missing_ok=True)
-        return False
-    return True
-
-
-def free_bytes(folder: Path) -> int:
-    state = os.statvfs(folder)
-    return state.f_bavail * state.f_frsize
 
 
 def disk_state(slot: Slot) -> tuple[bool, bool]:
@@ -236,42 +204,17 @@ def disk_state(slot: Slot) -> tuple[bool, bool]:
     return written > slot.disk, written > slot.disk - NEARLY_FULL
 
 
-def written_bytes(upper: Path, enough: int) -> tuple[int, bool]:
-    """Allocated bytes below a directory that is being written to, and whether all of it could be seen."""
-    total, complete = 0, True
-    stack = [upper]
-    while stack and total <= enough:
-        try:
-            with os.scandir(stack.pop()) as entries:
-                for entry in entries:
-                    state = entry.stat(follow_symlinks=False)
-                    total += state.st_blocks * 512
-                    if stat.S_ISDIR(state.st_mode):
-                        stack.append(Path(entry.path))
-        except FileNotFoundError:
-            continue
-        except OSError:
-            complete = False
-    return total, complete
+def lock_file(folder: Path) -> Path:
+    """Beside the folder, so that it is held before the folder appears."""
+    return folder.with_name(f"{folder.name}.lock")
 
 
-def mounted(upper: Path) -> bool:
-    """Whether an overlay still writes to this upper directory."""
-    with contextlib.suppress(FileNotFoundError):  # no such table off Linux, where the engine is a machine of its own
-        return f"upperdir={upper}," in MOUNT_TABLE.read_text(errors="replace")
-    return False
-
-
-def remove(path: Path) -> bool:
-    """Delete a folder of any depth and any modes; False if something in it belongs to root."""
-    if not os.path.lexists(path):
-        return True
-    for command in (["rm", "-rf", "--", str(path)], ["chmod", "-R", "u+rwX", "--", str(path)]):
-        subprocess.run(command, check=False, capture_output=True, stdin=subprocess.DEVNULL)
-        if not os.path.lexists(path):
-            return True
-    subprocess.run(["rm", "-rf", "--", str(path)], check=False, capture_output=True, stdin=subprocess.DEVNULL)
-    return not os.path.lexists(path)
+def clear_with_lock(folder: Path) -> Path | None:
+    """As `clear`, and the folder's lock file with it."""
+    left = clear(folder)
+    if left is None:
+        lock_file(folder).unlink(missing_ok=True)
+    return left
 
 
 def clear(owner_folder: Path) -> Path | None:
@@ -279,8 +222,7 @@ def clear(owner_folder: Path) -> Path | None:
     if not owner_folder.is_dir():
         return None
     for slot in owner_folder.iterdir():
-        if os.path.ismount(slot / "space"):
-            subprocess.run(["umount", str(slot / "space")], check=False, capture_output=True, stdin=subprocess.DEVNULL)
+        unmount(slot / "space")
     if remove(owner_folder):
         return None
     shutil.rmtree(owner_folder, ignore_errors=True)

@@ -87,6 +87,7 @@ def missing(name: str) -> CheckBroken:
 
 def _add(tools: Tools, where: str, name: str) -> None:
     """Mount what the program at `where` needs; follow its links and its interpreter to their ends."""
+    called = where
     for _ in range(HOPS):
         if os.path.basename(os.path.dirname(where)) == "shims":
             where = _behind_shim(where, name)
@@ -102,7 +103,8 @@ def _add(tools: Tools, where: str, name: str) -> None:
         where = os.path.normpath(os.path.join(folder, os.readlink(where)))
     if _within(where, SYSTEM):
         return
-    _alone(tools, where)
+    # A link of another name than its target is mounted as a file of its own name.
+    _alone(tools, where if os.path.basename(where) == name else called)
 
 
 def _alone(tools: Tools, where: str) -> None:

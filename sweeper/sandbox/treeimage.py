@@ -26,7 +26,7 @@ from sweeper.sandbox.archive import read_archive
 from sweeper.sandbox.container import Ref, owner_labels
 from sweeper.sandbox.contract import INPUTS, WORK, Layer, LayerCaps, Spec, Toolchain, Tree
 from sweeper.sandbox.creating import remove
-from sweeper.sandbox.engine import Engine
+from sweeper.sandbox.engine import BROKEN, Engine, Missing
 from sweeper.sandbox.holder import Item
 from sweeper.sandbox.images import Images, packed
 from sweeper.sandbox.layer import Base
@@ -166,7 +166,10 @@ class TreeImages:
 
     def disk(self, place: Place) -> tuple[bool, bool]:
         control = self._engine.control
-        found = control.containers(all=True, size=True, filters={"id": [place.container]}) if place.container else []
+        try:
+            found = control.containers(all=True, size=True, filters={"id": [place.container]})
+        except (docker.errors.DockerException, *BROKEN):
+            return False, False  # the next look, or the command's end, tells
         written = int(found[0].get("SizeRw", 0)) if found else 0
         return written > place.disk, written > place.disk - NEARLY_FULL
 
@@ -185,7 +188,7 @@ class TreeImages:
 
         try:
             return await self._engine.call("read what the sandbox wrote", read)
-        except docker.errors.NotFound:
+        except Missing:
             return None
 
     async def close(self, place: Place, *, free: bool) -> None:

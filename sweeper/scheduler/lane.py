@@ -132,7 +132,7 @@ class Lane:
 
     def release(self, place: Place, retry: float | None = None) -> Command:
         place.phase = Phase.RELEASING
-        place.retry = None if self.closed else retry
+        place.retry = retry
         return m.Release(self.name, place.entry.key)
 
     def released(self, place: Place) -> None:

@@ -1,5 +1,7 @@
 """The program behind `agent = "scripted"`: standard library only, runs inside a sandbox. See `sweeper.testing`."""
 
+from __future__ import annotations
+
 import fnmatch
 import json
 import os
@@ -8,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from typing import Any
 
 
 def main(prompt_path: str, script_path: str) -> int:
@@ -24,20 +27,19 @@ def main(prompt_path: str, script_path: str) -> int:
     return 0
 
 
-def read_unit(prompt: str) -> dict:
+def read_unit(prompt: str) -> dict[str, Any]:
     """The unit's data block: the first ```json fence of the prompt."""
     found = re.search(r"```json\n(.*?)\n```", prompt, re.DOTALL)
     if found is None:
         raise SystemExit("scripted agent: the prompt has no ```json block")
-    return json.loads(found.group(1))
+    unit: dict[str, Any] = json.loads(found.group(1))
+    return unit
 
 
-def choose(script: dict, unit: dict) -> list:
-    for pattern, by_attempt in script.get("units", {}).items():
-        if fnmatch.fnmatch(unit["unit"], pattern):
-            break
-    else:
-        by_attempt = script.get("default", ["nothing"])
+def choose(script: dict[str, Any], unit: dict[str, Any]) -> list[Any]:
+    by_unit = script.get("units", {})
+    found = next((pattern for pattern in by_unit if fnmatch.fnmatch(unit["unit"], pattern)), None)
+    by_attempt = script.get("default", ["nothing"]) if found is None else by_unit[found]
     steps = by_attempt[min(unit["attempt"], len(by_attempt)) - 1]
     if isinstance(steps, str):
         return [steps]
@@ -48,7 +50,7 @@ def choose(script: dict, unit: dict) -> list:
 STEPS_WITH_ARGUMENTS = {"run", "append", "sleep", "new_file", "exit", "claim"}
 
 
-def act(word: str, arguments: list, unit: dict, script: dict):
+def act(word: str, arguments: list[Any], unit: dict[str, Any], script: dict[str, Any]) -> int | None:
     files = unit["files"]
     if word == "fix" or word == "fix_some":
         for name in files:
@@ -93,7 +95,7 @@ def act(word: str, arguments: list, unit: dict, script: dict):
     return None
 
 
-def replace(name: str, pairs: list, some: bool) -> None:
+def replace(name: str, pairs: list[list[str]], some: bool) -> None:
     with open(name, encoding="utf-8", newline="") as file:
         text = file.read()
     for pattern, replacement in pairs:
@@ -104,7 +106,7 @@ def replace(name: str, pairs: list, some: bool) -> None:
         file.write(text)
 
 
-def suppress(findings: list) -> None:
+def suppress(findings: list[dict[str, Any]]) -> None:
     for finding in findings:
         with open(finding["file"], encoding="utf-8") as file:
             lines = file.read().split("\n")

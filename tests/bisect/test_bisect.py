@@ -49,7 +49,7 @@ def search(
 
 
 def check(units: Sequence[int], gate: Gate, found: Culprits[int]) -> None:
-    """The promises: a partition in order, the kept set seen green, each ejected one seen to spoil it, and no run twice."""
+    """The promises: a partition in order, the kept set seen green, each ejected one spoils it, no run twice."""
     assert sorted([*found.ejected, *found.kept, *found.unproven]) == sorted(units)
     order = {unit: i for i, unit in enumerate(units)}
     for part in (found.ejected, found.kept, found.unproven):

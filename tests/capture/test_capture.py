@@ -27,7 +27,7 @@ from tests.repo.builders import project
         "echo fixed > a.py; git commit -qa --amend -m rewritten",
         "echo fixed > a.py; git add -A; git commit -qm one; git reset -q --soft HEAD~1",
         "echo fixed > a.py; rm -rf .git",
-        "echo fixed > a.py; rm -rf .git; git init -q; git add -A; git commit -qm all",
+        "echo fixed > a.py; rm -rf .git; git init -q; git add -A; git -c user.name=x -c user.email=x commit -qm all",
         "echo fixed > a.py; git update-index --assume-unchanged a.py; echo 'a.py' > .git/info/exclude",
         "echo other > a.py; git commit -qam x; git stash -q || true; echo fixed > a.py",
     ],

@@ -102,7 +102,7 @@ def findings(place: Place) -> Place:
     place.commit(
         {
             "pyproject.toml": '[tool.ruff.lint]\nselect = ["E", "F"]\n',
-            "safe.py": "import os\nimport sys\n\nX = 1\n",
+            "plain.py": "import os\nimport sys\n\nX = 1\n",
             "unsafe.py": "def f():\n    y = 1\n    return 2\n",
             "stubborn.py": f'X = "{"x" * 100}"\n',
         }

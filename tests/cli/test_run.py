@@ -49,9 +49,9 @@ def test_a_check_without_any_configuration_is_drained_as_far_as_its_fixers_go(fi
     assert "3 fixed" in done.out
     assert "1 held: ladder exhausted" in done.out
     assert "sandboxes: bubblewrap" in done.err
-    assert "safe.py" not in done.err.split("round 2")[1]
+    assert "plain.py" not in done.err.split("round 2")[1]
     assert findings.git("log", "--format=%s", "main..sweeper/ruff").count("\n") == 2
-    assert findings.git("diff", "--name-only", "main..sweeper/ruff").split() == ["safe.py", "unsafe.py"]
+    assert findings.git("diff", "--name-only", "main..sweeper/ruff").split() == ["plain.py", "unsafe.py"]
     assert findings.git("status", "--porcelain") == before
     assert findings.git("branch", "--show-current").strip() == "main"
     story = findings.run("why", "stubborn.py")
@@ -86,7 +86,7 @@ def test_a_plan_changes_nothing(findings: Place) -> None:
     assert findings.git("for-each-ref") == refs
     assert not (findings.top / ".git/sweeper/ledger.sqlite3").exists()
     dry = findings.run("run", "--dry-run", "--json", *CHECK)
-    assert dry.document["sweeps"][0]["units"][0]["title"] == "safe.py"
+    assert dry.document["sweeps"][0]["units"][0]["title"] == "plain.py"
 
 
 def test_findings_from_standard_input_are_the_backlog(findings: Place) -> None:
@@ -104,7 +104,7 @@ def test_findings_from_standard_input_are_the_backlog(findings: Place) -> None:
             "noqa_row": row,
             "url": "",
         }
-        for name, module, row in (("safe.py", "os", 1), ("unsafe.py", "json", 1))
+        for name, module, row in (("plain.py", "os", 1), ("unsafe.py", "json", 1))
     ]
     done = findings.run("run", "--from", "-", "--check", "ruff check .", "--json", stdin=json.dumps(given))
     assert done.code == 0, done.err
@@ -120,7 +120,7 @@ def test_findings_from_standard_input_are_the_backlog(findings: Place) -> None:
         "remaining": 0,
         "total": 2,
     }
-    assert findings.git("diff", "--name-only", "main..sweeper/ruff").split() == ["safe.py"]
+    assert findings.git("diff", "--name-only", "main..sweeper/ruff").split() == ["plain.py"]
 
 
 def test_findings_that_are_not_understood_are_no_empty_backlog(findings: Place) -> None:

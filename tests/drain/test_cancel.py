@@ -94,6 +94,8 @@ async def test_f06_a_slot_that_is_freed_by_the_cancel_is_not_filled() -> None:
         await fire.run()
     assert len(fire.loop.started) == 4
     assert fire.loop.landed == [("memory-3", None)]
+    assert fire.drained is not None
+    assert fire.drained.tally.dispatched == 4
     fire.check()
 
 
@@ -182,8 +184,9 @@ async def test_what_fails_because_it_is_cancelled_is_no_verdict_on_the_unit() ->
     fire.check()
 
 
+@pytest.mark.parametrize("how", ["event", "scope"])
 @pytest.mark.parametrize("where", ["select_queue", "on_idle"])
-async def test_a_question_that_takes_its_time_is_cancelled(where: str) -> None:
+async def test_a_question_that_takes_its_time_is_cancelled(where: str, how: str) -> None:
     class Waiting(Memory):
         async def select_queue(self, cursor: str | None) -> Any:
             if where == "select_queue":
@@ -203,9 +206,8 @@ async def test_a_question_that_takes_its_time_is_cancelled(where: str) -> None:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(fire.run)
             await asked.wait()
-            fire.cancel.set()
-    assert fire.drained is not None
-    assert fire.drained.why is Why.CANCELLED
+            fire.cancel.set() if how == "event" else tasks.cancel_scope.cancel()
+    assert (fire.drained is None) == (how == "scope")
     fire.check()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import time
+import weakref
 from collections import Counter
 from typing import Any
 
@@ -15,7 +16,7 @@ import pytest
 from sweeper.drain import Drained, EngineLimits, LoopFailed, Notice, Tally, Why, drain
 from sweeper.errors import ConfigError, SandboxFailed
 from sweeper.ledger.contract import JournalRow
-from sweeper.loop import Decision, Go, Hold, Idle, Park, Pause, RetryAt, Settled, Slot, Stop
+from sweeper.loop import Decision, Go, Hold, Idle, Page, Park, Pause, RetryAt, Settled, Slot, Stop
 from sweeper.replay import replay
 from tests.drain.loops import Item, Ledger, Memory
 
@@ -51,6 +52,22 @@ async def test_every_unit_is_dispatched_and_landed_once() -> None:
     assert len(set(loop.started)) == 100
     assert set(ledger.claimed.values()) == {1}
     assert loop.asked == 1
+
+
+async def test_the_engine_keeps_two_pages_of_units_and_what_is_in_flight() -> None:
+    alive: weakref.WeakSet[Item] = weakref.WeakSet()
+    most = 0
+
+    class Counting(Memory):
+        async def select_queue(self, cursor: str | None) -> Page:
+            nonlocal most
+            page = await super().select_queue(cursor)
+            alive.update(page.units)
+            most = max(most, len(alive))
+            return page
+
+    await run(Counting(1000, page=20))
+    assert most <= 2 * 20 + 4 * 4
 
 
 async def test_slots_are_all_used_and_never_more() -> None:

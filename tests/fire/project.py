@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import sqlite3
 import subprocess
 import sys
@@ -76,6 +75,8 @@ class Project:
 
     def configure(self, *rungs: dict[str, Any] | str, check: str = CHECK, more: str = "", top: str = "") -> None:
         """The operator's configuration. A rung is a command, or a script of the scripted agent."""
+        # told to every agent, so that its processes can be found from outside
+        marked = f'env = {{ SWEEPER_TEST_PROJECT = "{self.folder}" }}'
         parts = [top, f"[sweep.s]\ncheck = {json.dumps(check)}\n{more}"]
         for rung in rungs:
             if isinstance(rung, str):
@@ -83,12 +84,13 @@ class Project:
             else:
                 clocks = rung.pop("clocks", "")
                 script = json.dumps({"fix": FIX, **rung})
-                parts.append(f"[[sweep.s.ladder]]\nagent = \"scripted\"\nrun = '''{script}'''\n{clocks}")
+                parts.append(f"[[sweep.s.ladder]]\nagent = \"scripted\"\nrun = '''{script}'''\n{marked}\n{clocks}")
         (self.folder / "sweeper.toml").write_text("\n\n".join(parts) + "\n")
 
     def sweeper(self, *words: str, stdin: str = "", env: dict[str, str] | None = None) -> Ended:
         done = subprocess.run(
             [*COMMAND, *words],
+            check=False,
             cwd=self.folder,
             capture_output=True,
             text=True,
@@ -107,7 +109,6 @@ class Project:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT]),
         )
 
     def show(self, path: str, branch: str = "sweeper/s") -> str:
@@ -122,10 +123,22 @@ class Project:
         self.git("worktree", "add", "-q", "--detach", str(place), branch)
         try:
             ruff = Path(sys.executable).parent / "ruff"
-            done = subprocess.run([ruff, *CHECK.split()[1:]], cwd=place, capture_output=True, text=True)
+            done = subprocess.run([ruff, *CHECK.split()[1:]], check=False, cwd=place, capture_output=True, text=True)
             return len(json.loads(done.stdout))
         finally:
             self.git("worktree", "remove", "--force", str(place))
+
+    def agents(self) -> list[int]:
+        """Process ids of this project's agents that are alive."""
+        found = []
+        for entry in Path("/proc").iterdir():
+            try:
+                mine = f"SWEEPER_TEST_PROJECT={self.folder}\0".encode() in (entry / "environ").read_bytes()
+            except OSError:
+                continue
+            if mine:
+                found.append(int(entry.name))
+        return found
 
     def ledger(self, sql: str) -> list[tuple[Any, ...]]:
         with closing(sqlite3.connect(self.folder / ".git" / "sweeper" / "ledger.sqlite3")) as connection:

@@ -143,6 +143,13 @@ def test_f09_transient_failures_have_a_small_budget_of_their_own() -> None:
     assert "lost sandbox" in following.why
 
 
+def test_a_real_try_gives_a_rung_its_transient_budget_back() -> None:
+    lost = [Kind.TRANSIENT] * ladder.TRANSIENTS
+    following, _, used = follow([*lost, Kind.NOT_FIXED, *lost], rungs(2))
+    assert following.state is UnitState.OPEN
+    assert set(used) == {0}
+
+
 def test_d02_retry_after_is_respected_and_a_long_one_parks() -> None:
     following, _, _ = follow([Kind.TRANSIENT], rungs(1), retry_after=30.0)
     assert isinstance(following.decision, RetryAt)

@@ -21,6 +21,8 @@ SWEEP = "lint"
 RUN = "run-1"
 BASE = "b" * 40
 TIP = "c" * 40
+HOUR = 3600.0
+ELSEWHERE = Owner("f" * 32, "other-host", 4242, 10.0, "another-boot:1")
 
 
 @dataclass(frozen=True)

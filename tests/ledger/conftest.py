@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -10,6 +12,7 @@ import pytest
 
 from sweeper.ledger import make_owner
 from sweeper.ledger.sql import SqlLedger
+from sweeper.records import Owner
 from tests.ledger.builders import BASE, RUN, SWEEP, Place, run_row
 
 
@@ -44,3 +47,11 @@ async def ledger(place: Place) -> AsyncIterator[SqlLedger]:
     await ledger.create_run(run_row(RUN, SWEEP, BASE))
     yield ledger
     await ledger.aclose()
+
+
+@pytest.fixture
+def ended_process() -> Owner:
+    """The owner that a process, now gone, made of itself."""
+    code = "from sweeper.ledger import make_owner as m; o = m(); print(o.id, o.host, o.pid, o.started, o.boot)"
+    id, host, pid, started, boot = subprocess.check_output([sys.executable, "-c", code], text=True).split()
+    return Owner(id, host, int(pid), float(started), boot)

@@ -1,11 +1,9 @@
-"""Who is alive: F01, F02, F03, and clocks that step."""
+"""The lease through the ledger: renewals (F01), failed ones (F03), clocks that step."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
+import sqlite3
 import time
-from collections.abc import Iterator
 from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
@@ -14,128 +12,23 @@ import anyio
 import pytest
 
 from sweeper.errors import LedgerFailed, StaleClaim
-from sweeper.ledger import filesystem, lease, make_owner, writer
-from sweeper.ledger.lease import OwnerLock, Renewal, Standing, boot_id, is_dead, lock_held, lock_path, since_boot
+from sweeper.ledger import writer
+from sweeper.ledger.lease import Renewal, since_boot
 from sweeper.records import Owner, UnitState
-from tests.ledger.builders import RUN, Place, all_of, claimed, crash, key, outcome, queued, run_row, until
-
-HOUR = 3600.0
-ELSEWHERE = Owner("f" * 32, "other-host", 4242, 10.0, "another-boot:1")
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-def standing(owner: Owner, *, expires: float = 0.0, beat: float = 0.0, term: float = 60.0) -> Standing:
-    return Standing(owner, term, expires, beat, False)
-
-
-@pytest.fixture
-def ended_process() -> Owner:
-    """The owner that a process, now gone, made of itself."""
-    code = "from sweeper.ledger import make_owner as m; o = m(); print(o.id, o.host, o.pid, o.started, o.boot)"
-    id, host, pid, started, boot = subprocess.check_output([sys.executable, "-c", code], text=True).split()
-    return Owner(id, host, int(pid), float(started), boot)
-
-
-@pytest.fixture
-def sleeper() -> Iterator[int]:
-    with subprocess.Popen(["sleep", "60"]) as process:
-        yield process.pid
-        process.kill()
-
-
-def test_an_owner_is_random_and_provable() -> None:
-    one, other = make_owner(), make_owner()
-    assert one.id != other.id
-    assert replace(one, id="") == replace(other, id="")
-    assert lease.started_at(one.pid) == one.started
-
-
-def test_f02_a_free_lock_proves_death_under_any_host_name(tmp_path: Path) -> None:
-    owner = replace(make_owner(), host="the name before")
-    lock = OwnerLock(tmp_path, owner.id)
-    now = time.time()
-    assert not is_dead(standing(owner, expires=now - HOUR), tmp_path, now, shared_clock=False)
-    lock.release(remove=False)
-    assert lock_held(lock_path(tmp_path, owner.id)) is False
-    assert is_dead(standing(owner, expires=now + HOUR, beat=since_boot()), tmp_path, now, shared_clock=False)
-
-
-def test_f02_a_free_lock_proves_death_after_a_reboot(tmp_path: Path) -> None:
-    OwnerLock(tmp_path, ELSEWHERE.id).release(remove=False)
-    assert is_dead(standing(ELSEWHERE, expires=time.time() + HOUR), tmp_path, time.time(), shared_clock=True)
-
-
-def test_f02_on_a_network_file_system_another_machines_free_lock_proves_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(lease, "shared_type", lambda path: "nfs4")
-    OwnerLock(tmp_path, ELSEWHERE.id).release(remove=False)
-    now = time.time()
-    assert not is_dead(standing(ELSEWHERE, expires=now + 1), tmp_path, now, shared_clock=True)
-    assert is_dead(standing(ELSEWHERE, expires=now - 1), tmp_path, now, shared_clock=True)
-    ours = make_owner()
-    OwnerLock(tmp_path, ours.id).release(remove=False)
-    assert is_dead(standing(ours, expires=now + HOUR), tmp_path, now, shared_clock=True)
-
-
-def test_f02_a_reused_process_id_does_not_make_the_dead_live(tmp_path: Path, sleeper: int) -> None:
-    dead = replace(make_owner(), pid=sleeper, started=1.0)
-    alive_by_lease = standing(dead, expires=time.time() + HOUR, beat=since_boot())
-    assert is_dead(alive_by_lease, tmp_path, time.time(), shared_clock=False)
-    started = lease.started_at(sleeper)
-    assert started is not None
-    same = standing(replace(dead, started=started))
-    assert not is_dead(same, tmp_path, time.time(), shared_clock=False)
-
-
-def test_f02_a_process_that_is_gone_is_dead_without_its_lock_file(tmp_path: Path, ended_process: Owner) -> None:
-    lasting = standing(ended_process, expires=time.time() + HOUR, beat=since_boot())
-    assert is_dead(lasting, tmp_path, time.time(), shared_clock=False)
-    assert is_dead(lasting, tmp_path, time.time(), shared_clock=True)
-
-
-def test_f02_process_ids_mean_nothing_in_another_container(tmp_path: Path, ended_process: Owner) -> None:
-    kernel = boot_id().partition(":")[0]
-    container = replace(ended_process, boot=f"{kernel}:another namespace")
-    now = time.time()
-    lasting = standing(container, expires=now + HOUR, beat=since_boot())
-    assert not is_dead(lasting, tmp_path, now, shared_clock=False)
-    assert is_dead(replace(lasting, beat=since_boot() - HOUR), tmp_path, now, shared_clock=False)
-
-
-@pytest.mark.parametrize("step", [HOUR, -HOUR])
-def test_a_stepped_clock_proves_nothing_on_one_kernel(tmp_path: Path, step: float) -> None:
-    container = replace(make_owner(), boot=f"{boot_id().partition(':')[0]}:another namespace")
-    now = time.time() + step
-    living = standing(container, expires=time.time() + 60, beat=since_boot())
-    assert not is_dead(living, tmp_path, now, shared_clock=False)
-    ended = standing(container, expires=time.time() - 1, beat=since_boot() - 61)
-    assert is_dead(ended, tmp_path, now, shared_clock=False)
-
-
-def test_a_zombie_is_dead(tmp_path: Path) -> None:
-    with subprocess.Popen([sys.executable, "-c", ""], stdout=subprocess.PIPE) as process:
-        assert process.stdout is not None
-        process.stdout.read()
-        stat = Path(f"/proc/{process.pid}/stat")
-        while b") Z " not in stat.read_bytes():
-            time.sleep(0.01)
-        assert lease.started_at(process.pid) is None
-
-
-def test_two_who_look_at_once_do_not_take_each_other_for_the_owner(tmp_path: Path) -> None:
-    OwnerLock(tmp_path, "x").release(remove=False)
-    path = lock_path(tmp_path, "x")
-    with path.open() as looking:
-        import fcntl
-
-        fcntl.flock(looking, fcntl.LOCK_SH)
-        assert lock_held(path) is False
-
+from tests.ledger.builders import (
+    ELSEWHERE,
+    HOUR,
+    RUN,
+    Place,
+    all_of,
+    claimed,
+    crash,
+    key,
+    outcome,
+    queued,
+    run_row,
+    until,
+)
 
 # --- the lease, through the ledger ---
 
@@ -290,8 +183,6 @@ def test_f03_the_deadline_counts_from_when_the_renewal_was_sent() -> None:
 async def test_f03_a_locked_ledger_for_a_second_kills_nobody(
     sqlite_place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import sqlite3
-
     monkeypatch.setattr(writer, "PATIENCE", 0.2)
     ledger = await sqlite_place.entered(lease=2.4)
     await ledger.create_run(run_row(RUN))
@@ -324,41 +215,3 @@ async def test_f03_a_renewal_in_flight_while_a_unit_completes_is_nothing(place: 
         assert renewal.result()
         assert not ledger.lost
     await ledger.aclose()
-
-
-# --- file systems ---
-
-MOUNTS = rb"""22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw
-30 22 0:5 / /mnt/nas rw - nfs4 nas:/export rw,vers=4.2
-31 30 0:6 / /mnt/nas/with\040blank rw master:2 - tmpfs tmpfs rw
-32 22 0:7 / /shared rw - 9p host rw
-33 22 0:8 / /shared rw - virtiofs host rw
-34 22 0:9 / /mnt/smb rw - cifs //nas/share rw
-"""
-
-
-@pytest.mark.parametrize(
-    ("path", "expected"),
-    [
-        ("/home/x", "ext4"),
-        ("/mnt/nas", "nfs4"),
-        ("/mnt/nas/repo/.git", "nfs4"),
-        ("/mnt/nasty", "ext4"),
-        ("/mnt/nas/with blank/x", "tmpfs"),
-        ("/shared/x", "virtiofs"),
-        ("/mnt/smb", "cifs"),
-        ("/", "ext4"),
-    ],
-)
-def test_the_type_of_a_path_is_that_of_its_topmost_mount(path: str, expected: str) -> None:
-    assert filesystem.type_of(path, MOUNTS) == expected
-
-
-def test_only_shared_types_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for type, told in [("nfs", True), ("fuse.sshfs", True), ("9p", True), ("ext4", False), ("overlay", False)]:
-        listing = tmp_path / "mountinfo"
-        listing.write_text(f"22 1 254:0 / / rw - {type} source rw\n")
-        monkeypatch.setattr(filesystem, "MOUNTINFO", listing)
-        assert filesystem.shared_type(tmp_path) == (type if told else "")
-    monkeypatch.setattr(filesystem, "MOUNTINFO", tmp_path / "none")
-    assert filesystem.shared_type(tmp_path) == ""

@@ -6,6 +6,7 @@ import contextlib
 import shutil
 import sqlite3
 import subprocess
+import threading
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -185,8 +186,6 @@ async def test_a_migration_that_fails_changes_nothing(ledger: SqlLedger) -> None
 
 
 async def test_many_open_a_new_ledger_at_once(place: Place) -> None:
-    import threading
-
     opened: list[SqlLedger] = []
     threads = [threading.Thread(target=lambda: opened.append(place.open())) for _ in range(6)]
     for thread in threads:

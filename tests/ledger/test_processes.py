@@ -22,11 +22,6 @@ REPOSITORY = Path(__file__).parents[2]
 KILLS = 30
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 def spawn(mode: str, place: Place, log: Path) -> subprocess.Popen[bytes]:
     argv = [sys.executable, "-m", "tests.ledger.process", mode, place.url, str(place.state), str(log)]
     return subprocess.Popen(argv, cwd=REPOSITORY)

@@ -5,15 +5,16 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import threading
-import time
 from collections.abc import AsyncIterator, Iterator
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import anyio
 import psycopg
 import pytest
 
+from bench.ledger import bare_loop, through_the_ledger
 from sweeper.errors import LedgerFailed
 from sweeper.ledger import writer
 from sweeper.ledger.connection import Connection
@@ -97,6 +98,32 @@ async def test_f05_a_writer_between_read_and_write_is_waited_for(
     threading.Timer(0.5, blocked.execute, ("COMMIT",)).start()
     claim = await claimed(ledger, key(1))
     await ledger.land(claim, outcome(key(1)), UnitState.VERIFIED, 1)
+    await ledger.aclose()
+
+
+async def test_f05_a_transaction_holds_the_lock_before_it_reads(
+    sqlite_place: Place, blocked: sqlite3.Connection
+) -> None:
+    ledger = sqlite_place.open()
+
+    def read_first(connection: Connection) -> str:
+        connection.rows("SELECT count(*) FROM unit")
+        with pytest.raises(sqlite3.OperationalError, match="locked"):
+            blocked.execute("BEGIN IMMEDIATE")
+        return "alone"
+
+    blocked.execute("PRAGMA busy_timeout=0")
+    assert await ledger._writer.call(read_first) == "alone"
+    await ledger.aclose()
+
+
+async def test_every_commit_is_synchronous_and_logged_ahead(sqlite_place: Place) -> None:
+    ledger = sqlite_place.open()
+    for call in (ledger._writer.call, ledger._reader.call):
+        assert await call(lambda connection: connection.rows("PRAGMA synchronous")) == [(2,)]
+        assert await call(lambda connection: connection.rows("PRAGMA journal_mode")) == [("wal",)]
+    with pytest.raises(LedgerFailed, match="readonly"):
+        await ledger._reader.call(partial(write_note, name="by a reader"))
     await ledger.aclose()
 
 
@@ -271,5 +298,9 @@ def test_nobody_waits_forever_when_the_event_loop_is_gone(sqlite_place: Place) -
     blocker.execute("COMMIT")
     blocker.close()
     asyncio.run(ledger.aclose())
-    time.sleep(0)
     assert sqlite3.connect(sqlite_place.database).execute("SELECT id FROM run").fetchall() == [(RUN,)]
+
+
+def test_the_benchmark_runs_both_sides(tmp_path: Path) -> None:
+    assert anyio.run(bare_loop, tmp_path / "bare", 20) > 0
+    assert anyio.run(through_the_ledger, tmp_path / "ledger", 40, 8) > 0

@@ -81,7 +81,8 @@ def test_no_git_is_started_per_unit(tmp_path: Path, monkeypatch: pytest.MonkeyPa
             raise AssertionError(args)
 
         monkeypatch.setattr(Git, "answer", none)
-        assert len((await merge(repo, made_head, units)).merged) == 99
+        merged = await merge(repo, made_head, units + units)
+        assert len(merged.merged) == len(merged.empty) == 99
 
     made_head = made.head
     run(made, work)

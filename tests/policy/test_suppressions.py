@@ -324,6 +324,43 @@ def test_a_region_that_is_not_closed_any_more_is_widened() -> None:
     assert said("a.js", before, before.replace("d()\n", "")) == []
 
 
+@pytest.mark.parametrize(
+    ("path", "start", "end"),
+    [
+        ("a.py", "# ruff: disable[E501]", "# ruff: enable[E501]"),
+        ("a.py", "# pylint: disable=x", "# pylint: enable=x"),
+        ("a.py", "# fmt: off", "# fmt: on"),
+        ("a.py", "# isort: off", "# isort: on"),
+        ("a.cpp", "// NOLINTBEGIN", "// NOLINTEND"),
+        ("a.js", "/* eslint-disable */", "/* eslint-enable */"),
+        ("a.ts", "// biome-ignore-start lint: x", "// biome-ignore-end lint: x"),
+        ("a.md", "<!-- prettier-ignore-start -->", "<!-- prettier-ignore-end -->"),
+        ("a.css", "/* stylelint-disable */", "/* stylelint-enable */"),
+        ("a.ts", "// tslint:disable", "// tslint:enable"),
+        ("a.go", "//revive:disable", "//revive:enable"),
+        ("a.c", "// clang-format off", "// clang-format on"),
+        ("a.java", "// CHECKSTYLE:OFF", "// CHECKSTYLE:ON"),
+        ("a.swift", "// swiftlint:disable x", "// swiftlint:enable x"),
+        ("a.cs", "// ReSharper disable X", "// ReSharper restore X"),
+        ("a.rb", "# rubocop:disable X", "# rubocop:enable X"),
+        ("a.php", "// phpcs:disable", "// phpcs:enable"),
+        ("a.yml", "# yamllint disable", "# yamllint enable"),
+        ("a.md", "<!-- markdownlint-disable -->", "<!-- markdownlint-enable -->"),
+        ("a.md", "<!-- vale off -->", "<!-- vale on -->"),
+        ("a.js", "/* v8 ignore start */", "/* v8 ignore stop */"),
+        ("a.py", "# cspell:disable", "# cspell:enable"),
+        ("a.lua", "-- luacheck: push ignore", "-- luacheck: pop"),
+        ("a.sv", "/* verilator lint_off X */", "/* verilator lint_on X */"),
+    ],
+)
+def test_every_end_of_a_region_is_known(path: str, start: str, end: str) -> None:
+    before = f"one = 1\n{start}\ntwo = 2\n{end}\nthree = 3\n"
+    assert {one.tool for one in find(path, end) if one.ends}
+    (what,) = said(path, before, before.replace(end + "\n", ""))
+    assert what.startswith("widened")
+    assert said(path, before, before.replace(end + "\n", "").replace(start + "\n", "")) == []
+
+
 def test_lines_are_those_of_the_changed_file() -> None:
     after = b"\xef\xbb\xbfone\r\n\r\nx = 1  # noqa\r\ny = '''\r\n\r\n'''  # noqa\r\n"
     assert [line for line, _ in added("a.py", b"", after)] == [3, 6]

@@ -38,6 +38,9 @@ def test_ignored_is_what_the_commit_says(tmp_path: Path) -> None:
 
     async def work(repo: Repo) -> None:
         assert await repo.check_ignore(base, yes + no) == set(yes)
+        assert await repo.check_ignore(base, [b":keep.log"]) == {b":keep.log"}
+        many = [b"d%d/%s.log" % (i, b"x" * 200) for i in range(500)]  # far more than a pipe holds
+        assert await repo.check_ignore(base, many) == set(many)
         assert await repo.check_ignore(base, []) == set()
         assert await repo.check_ignore(later, no) == set(no)
         for i in range(6):  # more commits than are remembered

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
 import anyio
@@ -11,8 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from sweeper.errors import GitFailed
-from sweeper.records import Change
+from sweeper.records import BaseEntry, Change
 from sweeper.repo import Conflict, Repo
+from sweeper.repo.trees import Trees
 from tests.repo.builders import Project, project
 
 
@@ -94,6 +95,24 @@ def test_a_path_that_git_would_skip_raises(tmp_path: Path, path: str) -> None:
         with pytest.raises(GitFailed, match="no path to commit"):
             await repo.write_change(made.head, [Change(path, b"x")], "m", "refs/sweeper/r/u/1", 1.0)
         assert await repo.refs("refs/sweeper/r") == {}
+
+    run(made, work)
+
+
+def test_a_tree_that_is_not_the_intended_one_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Git skipped or misplaced something: no commit and no ref, but an error that names the path."""
+    made = project(tmp_path / "p", FILES)
+    edit = Trees.edit
+
+    def careless(trees: Trees, tree: str, edits: Mapping[bytes, BaseEntry | None]) -> str:
+        return edit(trees, tree, {path: entry for path, entry in edits.items() if path != b"a.py"})
+
+    async def work(repo: Repo) -> None:
+        monkeypatch.setattr(Trees, "edit", careless)
+        changes = [Change("a.py", b"1"), Change("pkg/b.py", None)]
+        with pytest.raises(GitFailed, match=r"not the intended one, at \[b'a.py'\]"):
+            await repo.write_change(made.head, changes, "m", "refs/sweeper/r/u/1", 1.0)
+        assert await repo.refs("refs/sweeper/") == {}
 
     run(made, work)
 
@@ -204,6 +223,8 @@ def test_replay_and_merge(tmp_path: Path) -> None:
         assert isinstance(below, str)
         deeper = await unit("t2", Change("d/y", b"y\n"))
         assert isinstance(await repo.replay(await unit("u6", Change("d/x", None), Change("d", b"f")), deeper), Conflict)
+        as_file = await unit("t3", Change("new", b"file\n"))
+        assert await repo.replay(await unit("u7", Change("new/f", b"f\n")), as_file) == Conflict(("new",))
         assert await repo.descends(tip, base)
         assert not await repo.descends(base, tip)
         assert await repo.sizes(tip, [b"a.py", b"new", b"none"]) == {b"a.py": 12}

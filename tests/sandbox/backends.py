@@ -39,7 +39,7 @@ def _docker(store: Path, owner: Owner, slots: int) -> Backend:
     return Docker(store, owner, slots=slots)
 
 
-def _docker_image(store: Path, owner: Owner, slots: int) -> Backend:
+def _remote_engine(store: Path, owner: Owner, slots: int) -> Backend:
     """As on an engine that cannot see this machine's disk."""
     return Docker(store, owner, slots=slots, shared_paths=False)
 
@@ -68,10 +68,10 @@ FACTORIES: dict[str, Factory] = {
         toolchain=Toolchain(tools=("sh", "python3")),
         group="docker",
     ),
-    "docker_image": Factory(
-        name="docker_image",
+    "remote_engine": Factory(
+        name="remote_engine",
         marker="docker",
-        make=_docker_image,
+        make=_remote_engine,
         missing=_no_docker,
         toolchain=Toolchain(tools=("sh", "python3")),
         group="docker",

@@ -90,6 +90,12 @@ class Box:
         return self.run("python3", "-c", code, **more)
 
 
+# For what one backend alone has: `@embedded` on a test that takes `box`.
+embedded = pytest.mark.parametrize(
+    "factory", [pytest.param("bubblewrap", marks=pytest.mark.bubblewrap)], indirect=True, scope="session"
+)
+
+
 @pytest.fixture(scope="session")
 def portal() -> Iterator[BlockingPortal]:
     with start_blocking_portal() as started:

@@ -15,7 +15,16 @@ from tests.conftest import User, cannot_run
 from tests.sandbox.backends import FACTORIES
 
 ROOT = Path(__file__).parents[2]
-SUITE = ("test_commands", "test_limits", "test_isolation", "test_layers", "test_teardown", "test_probing", "test_tools")
+SUITE = (
+    "test_commands",
+    "test_limits",
+    "test_isolation",
+    "test_layers",
+    "test_teardown",
+    "test_probing",
+    "test_tools",
+    "test_installing",
+)
 
 
 @pytest.mark.slow
@@ -27,7 +36,9 @@ def test_conformance_as_an_ordinary_user(name: str, ordinary_user: User) -> None
     factory = FACTORIES[name]
     if why := factory.missing():
         cannot_run(why)
-    argv = ordinary_user.runs(sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-k", name)
+    argv = ordinary_user.runs(
+        sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-k", name, "-m", "not slow"
+    )
     if factory.group:
         argv[argv.index("--clear-groups")] = f"--groups={grp.getgrnam(factory.group).gr_gid}"
     with tempfile.TemporaryDirectory(prefix="sweeper-user-") as home:

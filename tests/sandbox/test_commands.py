@@ -139,7 +139,8 @@ for i in range(8):
                 file.write(b'%d\\n' % n)
 time.sleep(60)
 """
-    done = box.python(code, clocks=Clocks(wall=1.5))
+    spec = box.spec("python3", "-c", code, clocks=Clocks(wall=1.5))
+    done = box.done(spec, box.portal.call(box.backend.run, spec))
     again = box.portal.call(box.backend.list)
     assert done.facts.clock is Clock.WALL
     assert len(done.changed) >= 4
@@ -147,7 +148,7 @@ time.sleep(60)
         assert data is not None
         lines = data.split(b"\n")
         assert [int(line) for line in lines[:-1]] == list(range(1, len(lines)))
-    assert not [handle for handle in again if handle.running]
+    assert not [handle for handle in again if handle.running and handle.name == str(spec.name)]
 
 
 def test_c04_children_of_a_finished_command_end_with_it(box: Box) -> None:

@@ -13,9 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from sweeper.errors import SandboxFailed
 from sweeper.records import Owner
+from sweeper.sandbox.bubblewrap import Bubblewrap
 from sweeper.sandbox.contract import Clocks, Handle, Name, Role
-from tests.sandbox.conftest import Box, owner
+from tests.sandbox.conftest import Box, embedded, owner
 
 ROOT = Path(__file__).parents[2]
 
@@ -105,6 +107,51 @@ def test_c08_the_same_name_again(box: Box) -> None:
         assert box.run(f"echo {number} > x", name=name).changed == {"x": f"{number}\n".encode()}
 
 
+def test_two_living_sandboxes_never_share_a_name(box: Box) -> None:
+    name = Name("suite", f"twin-{os.getpid()}", 1, Role.AGENT)
+    first = box.spec("echo up; sleep 2; echo x > first", name=name)
+    future = box.portal.start_task_soon(box.backend.run, first)
+    while not (first.stdout.exists() and first.stdout.read_bytes()):
+        time.sleep(0.02)
+    if box.factory.name == "bubblewrap":
+        with pytest.raises(SandboxFailed, match="running already") as caught:
+            box.run("true", name=name)
+        assert caught.value.may_have_run
+    assert len(ours(box)) == 1
+    assert box.done(first, future.result()).changed == {"first": b"x\n"}
+    assert box.run("echo y > again", name=name).changed == {"again": b"y\n"}
+
+
+@embedded
+def test_c24_a_full_disk_of_the_coordinator_fails_the_sandbox(box: Box) -> None:
+    with pytest.raises(SandboxFailed, match="No space left") as caught:
+        box.run("echo x", stdout=Path("/dev/full"))
+    assert not caught.value.retryable
+    assert ours(box) == []
+    assert box.run("echo next").stdout == b"next\n"
+
+
+@embedded
+def test_holder_that_is_killed_ends_its_sandboxes_and_the_run(box: Box, store: Path) -> None:
+    backend = box.factory.make(store, owner("holder"), 2)
+    other = Box(box.portal, backend, box.factory, box.folder)
+    seconds = unique_seconds()
+    spec = other.spec(f"echo up; sleep {seconds}")
+    future = box.portal.start_task_soon(backend.run, spec)
+    while not (spec.stdout.exists() and spec.stdout.read_bytes()):
+        time.sleep(0.02)
+    assert isinstance(backend, Bubblewrap)
+    backend._confinement.start()._process.kill()
+    with pytest.raises(SandboxFailed) as caught:
+        future.result()
+    assert caught.value.may_have_run
+    assert wait_until_none(seconds) == []
+    with pytest.raises(SandboxFailed, match="has ended") as caught:
+        other.run("true")
+    assert not caught.value.retryable
+    box.portal.call(backend.aclose)
+
+
 def test_c16_nothing_piles_up(box: Box) -> None:
     for _ in range(12):
         box.run("echo x > y")
@@ -128,6 +175,9 @@ def killed(box: Box, store: Path) -> Iterator[tuple[str, str]]:
     try:
         assert coordinator.stdout is not None
         assert coordinator.stdout.readline() == b"ready\n"
+        deadline = time.monotonic() + 15  # a shell that has printed is not yet the program that sleeps
+        while len(sleepers(seconds)) < 3 and time.monotonic() < deadline:
+            time.sleep(0.02)
         assert len(sleepers(seconds)) >= 3
         coordinator.send_signal(signal.SIGKILL)
         coordinator.wait()
@@ -135,6 +185,7 @@ def killed(box: Box, store: Path) -> Iterator[tuple[str, str]]:
     finally:
         coordinator.kill()
         coordinator.wait()
+        box.portal.call(box.backend.reap, handles(box, whose))
         assert coordinator.stdout is not None
         coordinator.stdout.close()
 
@@ -149,6 +200,8 @@ def test_c01_after_sigkill_of_the_coordinator(box: Box, killed: tuple[str, str])
     assert box.portal.call(box.backend.reap, left) == 3
     assert wait_until_none(seconds) == []
     assert handles(box, whose) == []
+    box.portal.call(box.backend.reap, [])
+    assert not list(Path("/sys/fs/cgroup").glob(f"**/*{whose}*"))
 
 
 def test_c02_reaping_leaves_the_living_alone(box: Box, killed: tuple[str, str]) -> None:

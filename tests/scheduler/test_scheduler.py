@@ -24,6 +24,7 @@ class Desk:
         self.running: list[tuple[str, str]] = []
         self.log: list[m.Command] = []
         self.asked: list[str] = []
+        self.releases = True
         self.send(m.Started(tuple(queues), limits))
 
     def send(self, event: m.Event) -> None:
@@ -35,7 +36,7 @@ class Desk:
                     self.send(m.Paged(loop, entries, None))
                 case m.Claim(loop, key):
                     self.send(m.Claimed(loop, key))
-                case m.Release(loop, key):
+                case m.Release(loop, key) if self.releases:
                     self.send(m.Released(loop, key))
                 case m.Dispatch(loop, key, _):
                     self.running.append((loop, key))
@@ -160,6 +161,7 @@ def test_a_long_pause_parks_every_unit_of_the_credential() -> None:
     desk.finish("a", "u0", Pause("gold", T0 + 3600), m.Entry("u0", credential="gold"))
     assert desk.asked == ["a"]
     assert desk.scheduler.tally.parked == 5
+    assert sum(isinstance(command, m.Claim) for command in desk.log) == 2, "nothing is claimed that cannot start"
 
 
 def test_a_stop_ends_the_fan_out_of_every_loop_and_lets_what_runs_land() -> None:
@@ -238,6 +240,26 @@ def test_f09_many_waiting_retries_hold_fresh_units_back() -> None:
         loop, key = desk.running[0]
         desk.finish(loop, key, RetryAt(desk.now + 50), m.Entry(key))
     assert 256 <= desk.scheduler.tally.dispatched <= 256 + 2 * 4
+
+
+def test_a_retry_that_is_being_released_does_not_outlive_a_cancel() -> None:
+    desk = Desk(EngineLimits(), a=units(1))
+    desk.releases = False
+    desk.finish("a", "u0", RetryAt(T0 + 5), m.Entry("u0"))
+    desk.send(m.Cancelled())
+    assert desk.end() is None
+    desk.send(m.Released("a", "u0"))
+    assert desk.end() == m.End(Why.CANCELLED, "")
+
+
+def test_what_waits_in_a_loop_that_failed_is_forgotten_once() -> None:
+    desk = Desk(EngineLimits(), a=units(1, "a"), b=units(1, "b"))
+    desk.finish("a", "a0", RetryAt(T0 + 5), m.Entry("a0"))
+    desk.send(m.LoopFailed("a", None, "it raised"))
+    desk.send(m.Cancelled())
+    assert desk.scheduler.take_forgotten() == [("a", "a0")]
+    desk.send(m.Interrupted("b", "b0"))
+    assert desk.end() == m.End(Why.CANCELLED, "")
 
 
 @pytest.mark.parametrize(

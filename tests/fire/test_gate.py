@@ -1,0 +1,73 @@
+"""The branch is always green: culprits are found, ejected and sent on with the evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tests.fire.project import Project
+
+TEST = "python3 -m unittest -q"
+BREAKS = {"units": {"pkg/m1.py": [["fix", ["append", "\nBROKEN = 1\n"]]]}, "default": ["fix"]}
+CHECKS_FOR_BROKEN = """import pathlib, unittest
+class T(unittest.TestCase):
+    def test_whole(self):
+        text = [p.read_text() for p in sorted(pathlib.Path("pkg").glob("*.py"))]
+        self.assertFalse(any("BROKEN" in t for t in text))
+"""
+
+
+def with_tests(project: Project, text: str = CHECKS_FOR_BROKEN) -> Project:
+    (project.folder / "test_all.py").write_text(text)
+    project.commit()
+    return project
+
+
+def test_d14_a_unit_that_breaks_the_tests_is_ejected(projects: Callable[..., Project]) -> None:
+    project = with_tests(projects(6))
+    project.configure(BREAKS, {"default": ["fix"]}, more=f'test = "{TEST}"')
+    ended = project.run()
+    assert ended.code == 0, ended.err
+    assert ended.kinds("pkg/m1.py") == ["fixed", "fixed"] or "ejected" in ended.kinds("pkg/m1.py")
+    first = ended.report["gates"][0]
+    assert first["red"]
+    assert first["ejected"] == ["pkg/m1.py"]
+    assert "BROKEN" not in project.show("pkg/m1.py")
+    assert project.recount() == 0
+
+
+def test_two_units_that_break_only_together(projects: Callable[..., Project]) -> None:
+    pair = CHECKS_FOR_BROKEN.replace('any("BROKEN" in t for t in text)', 'sum("BROKEN" in t for t in text) > 1')
+    project = with_tests(projects(6), pair)
+    project.configure(
+        {"units": {"pkg/m[14].py": [["fix", ["append", "\nBROKEN = 1\n"]]]}, "default": ["fix"]},
+        more=f'test = "{TEST}"',
+    )
+    ended = project.run()
+    assert ended.code == 1, ended.err
+    assert len(ended.report["gates"][0]["ejected"]) == 1
+    assert project.recount() == 2
+
+
+def test_a_base_that_is_red_is_said_to_prove_nothing(projects: Callable[..., Project]) -> None:
+    project = with_tests(projects(2), CHECKS_FOR_BROKEN.replace("assertFalse", "assertTrue"))
+    project.configure({"default": ["fix"]}, more=f'test = "{TEST}"')
+    ended = project.run()
+    assert ended.code == 0, ended.err
+    assert "unproven" in ended.report["tests"]
+
+
+def test_a_red_base_is_compared_test_by_test(projects: Callable[..., Project]) -> None:
+    project = projects(3)
+    (project.folder / "test_all.py").write_text(
+        "import pathlib\n\n\ndef test_red():\n    assert False\n\n\n"
+        "def test_green():\n    assert 'BROKEN' not in pathlib.Path('pkg/m1.py').read_text()\n"
+    )
+    project.commit()
+    project.configure(
+        BREAKS,
+        more='test = "pytest -q -p no:cacheprovider --junitxml=report.xml test_all.py"\ntest_junit = "report.xml"',
+    )
+    ended = project.run()
+    assert ended.code == 1, ended.err
+    assert "test by test" in ended.report["tests"]
+    assert ended.report["gates"][0]["ejected"] == ["pkg/m1.py"]

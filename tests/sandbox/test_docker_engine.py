@@ -1,0 +1,307 @@
+"""The docker backend on an engine that is late, in the way, restarted or short of something: a proxy plays it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import anyio
+import docker
+import docker.errors
+import pytest
+
+from sweeper.errors import SandboxFailed
+from sweeper.records import Owner
+from sweeper.sandbox.contract import Clock, Clocks, Limits, Name, Ran, Role, Snapshot, Spec, Toolchain
+from sweeper.sandbox.docker import Docker
+from sweeper.sandbox.endpoint import Endpoint
+from sweeper.sandbox.engine import Engine
+from tests.sandbox.conftest import MB, owner
+from tests.sandbox.engine_proxy import Late, Proxy, Says, proxied
+from tests.sandbox.trees import PlainTree
+
+pytestmark = [pytest.mark.docker, pytest.mark.anyio]
+SMALL = Limits(memory=128 * MB, pids=64, cpus=1.0, disk=32 * MB, output=MB)
+Client = docker.DockerClient
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """Short, for a socket's path, and open to the sandbox's user."""
+    made = Path(tempfile.mkdtemp(prefix="sweeper-d-", dir="/tmp"))
+    made.chmod(0o755)
+    yield made
+    shutil.rmtree(made, ignore_errors=True)
+
+
+@pytest.fixture
+def proxy(folder: Path) -> Iterator[Proxy]:
+    with proxied(folder) as made:
+        yield made
+
+
+class Bench:
+    """A backend behind a proxy, with a snapshot of the base image."""
+
+    def __init__(self, backend: Docker, snapshot: Snapshot, folder: Path, whose: Owner) -> None:
+        self.backend, self.snapshot, self.folder, self.owner = backend, snapshot, folder, whose
+        self.count = 0
+
+    def spec(self, script: str, **more: Any) -> Spec:
+        self.count += 1
+        given: dict[str, Any] = {
+            "name": Name("proxied", f"{self.owner.id}-{self.count}"[-16:], 1, Role.AGENT),
+            "snapshot": self.snapshot,
+            "argv": ("sh", "-c", script),
+            "stdout": self.folder / f"{self.count}.out",
+            "stderr": self.folder / f"{self.count}.err",
+            "limits": SMALL,
+            "clocks": Clocks(wall=60),
+            "wanted": lambda path: True,
+        }
+        return Spec(**{**given, **more})
+
+    async def run(self, script: str, **more: Any) -> Ran:
+        return await self.backend.run(self.spec(script, **more))
+
+
+async def bench(folder: Path, proxy: Proxy, image: str, *, per_call: float = 60.0, patience: float = 20.0) -> Bench:
+    engine = Engine(Endpoint(proxy.url, "the test"), slots=4, timeout=per_call, patience=patience)
+    whose = owner("proxied")
+    backend = Docker(folder / "store", whose, slots=16, engine=engine)
+    snapshot = await backend.prepare(PlainTree({"a": b"a\n"}), Toolchain(image=image))
+    return Bench(backend, snapshot, folder, whose)
+
+
+def mounted(folder: Path) -> bool:
+    return str(folder) in Path("/proc/self/mountinfo").read_text()
+
+
+async def until(true: Callable[[], object], patience: float = 20.0) -> None:
+    with anyio.fail_after(patience):
+        while not true():  # noqa: ASYNC110
+            await anyio.sleep(0.02)
+
+
+def containers(engine: Client, whose: Owner) -> list[Any]:
+    return engine.containers.list(all=True, filters={"label": f"io.sweeper.owner={whose.id}"})
+
+
+async def test_c07_a_create_whose_answer_is_late(
+    docker_engine: Client, base_image: str, folder: Path, proxy: Proxy
+) -> None:
+    made = await bench(folder, proxy, base_image, per_call=1.5)
+    late = [Late(4)]
+    proxy.rule = lambda method, path: late.pop() if "/containers/create" in path and late else None
+    proxy.seen.clear()
+    ran = await made.run("echo x > b")
+    assert ran.facts.exit_code == 0
+    assert [entry.path for entry in ran.layer.entries] == [b"b"]
+    assert len([path for _, path in proxy.seen if "/containers/create" in path]) == 1
+    assert containers(docker_engine, made.owner) == []
+    await made.backend.aclose()
+
+
+async def test_c08_a_foreign_container_of_that_name_is_not_touched(
+    docker_engine: Client, base_image: str, folder: Path, proxy: Proxy
+) -> None:
+    made = await bench(folder, proxy, base_image)
+    spec = made.spec("true")
+    foreign = docker_engine.containers.create(base_image, "sleep 60", name=str(spec.name))
+    try:
+        with pytest.raises(SandboxFailed, match="did not create") as caught:
+            await made.backend.run(spec)
+        assert not caught.value.retryable
+        foreign.reload()
+    finally:
+        foreign.remove(force=True)
+    await made.backend.aclose()
+
+
+async def test_c08_another_coordinators_sandbox_is_not_touched(
+    docker_engine: Client, base_image: str, folder: Path, proxy: Proxy
+) -> None:
+    made = await bench(folder, proxy, base_image)
+    spec = made.spec("true")
+    theirs = docker_engine.containers.create(
+        base_image, "sleep 60", name=str(spec.name), labels={"io.sweeper.owner": "another"}
+    )
+    try:
+        with pytest.raises(SandboxFailed, match="another coordinator") as caught:
+            await made.backend.run(spec)
+        assert (caught.value.retryable, caught.value.may_have_run) == (True, True)
+        theirs.reload()
+    finally:
+        theirs.remove(force=True)
+    await made.backend.aclose()
+
+
+async def test_c11_killed_at_once_and_never_stopped(base_image: str, folder: Path, proxy: Proxy) -> None:
+    made = await bench(folder, proxy, base_image)
+    proxy.seen.clear()
+    ran = await made.run("trap '' TERM; sleep 60 & wait", clocks=Clocks(wall=1))
+    assert (ran.facts.signal, ran.facts.clock) == (9, Clock.WALL)
+    asked = [path for _, path in proxy.seen]
+    assert any(path.endswith("/kill") for path in asked)
+    assert not any("/stop" in path for path in asked)
+    await made.backend.aclose()
+
+
+async def test_c05_a_short_call_timeout_bounds_no_command(base_image: str, folder: Path, proxy: Proxy) -> None:
+    made = await bench(folder, proxy, base_image, per_call=1.0)
+    ran = await made.run("sleep 3; echo done")
+    assert ran.facts.exit_code == 0
+    assert (folder / f"{made.count}.out").read_bytes() == b"done\n"
+    await made.backend.aclose()
+
+
+async def test_c14_many_at_once_on_a_pool_that_is_large_enough(
+    base_image: str, folder: Path, proxy: Proxy, caplog: pytest.LogCaptureFixture
+) -> None:
+    made = await bench(folder, proxy, base_image)
+    ended: list[Ran] = []
+
+    async def one(spec: Spec) -> None:
+        ended.append(await made.backend.run(spec))
+
+    async with anyio.create_task_group() as group:
+        for _ in range(12):
+            group.start_soon(one, made.spec("sleep 1; echo x > b"))
+    assert [ran.facts.exit_code for ran in ended] == [0] * 12
+    assert "Connection pool is full" not in caplog.text
+    await made.backend.aclose()
+
+
+async def test_c16_c03_nothing_is_left_on_the_engine(
+    docker_engine: Client, base_image: str, folder: Path, proxy: Proxy
+) -> None:
+    networks = {network.id for network in docker_engine.networks.list()}
+    made = await bench(folder, proxy, base_image)
+    proxy.seen.clear()
+    for script in ("rm a", "exit 3", "kill -9 $$"):
+        await made.run(script)
+    proxy.rule = lambda method, path: Says(500, "OCI runtime create failed") if path.endswith("/start") else None
+    with pytest.raises(SandboxFailed, match="OCI runtime") as caught:
+        await made.run("true")
+    assert caught.value.retryable
+    proxy.rule = lambda method, path: None
+    assert containers(docker_engine, made.owner) == []
+    mine = {"label": f"io.sweeper.owner={made.owner.id}"}
+    assert docker_engine.volumes.list(filters=mine) == []
+    assert {network.id for network in docker_engine.networks.list()} == networks
+    assert not any("/networks" in path for _, path in proxy.seen)
+    await made.backend.aclose()
+    assert list((folder / "store/docker").iterdir()) == []
+    assert not mounted(folder)
+
+
+async def test_c23_a_missing_image_stops_the_run_and_a_pull_limit_is_asked_once(folder: Path, proxy: Proxy) -> None:
+    proxy.rule = lambda method, path: (
+        Says(429, "toomanyrequests: pull rate limit") if "/images/create" in path else None
+    )
+    with pytest.raises(SandboxFailed, match="toomanyrequests") as caught:
+        await bench(folder, proxy, "registry.example/none:1")
+    assert (caught.value.retryable, caught.value.may_have_run) == (False, False)
+    assert "docker login" in caught.value.hint
+    assert len([path for _, path in proxy.seen if "/images/create" in path]) == 1
+    assert not any("/containers/create?name=sweeper-probe" in path for _, path in proxy.seen)
+
+
+async def test_c23_an_image_that_vanished_is_no_units_failure(base_image: str, folder: Path, proxy: Proxy) -> None:
+    made = await bench(folder, proxy, base_image)
+    proxy.rule = lambda method, path: Says(404, "No such image: sha256:0") if "/containers/create" in path else None
+    with pytest.raises(SandboxFailed, match="no longer has the image") as caught:
+        await made.run("true")
+    assert not caught.value.retryable
+    await made.backend.aclose()
+
+
+async def test_c24_a_full_disk_of_the_engine_ends_the_run(base_image: str, folder: Path, proxy: Proxy) -> None:
+    made = await bench(folder, proxy, base_image)
+    proxy.rule = lambda method, path: Says(500, "mkdir x: no space left on device") if path.endswith("/start") else None
+    with pytest.raises(SandboxFailed, match="no space left") as caught:
+        await made.run("true")
+    assert not caught.value.retryable
+    assert "docker system df" in caught.value.hint
+    proxy.rule = lambda method, path: None
+    await made.backend.aclose()
+
+
+async def test_c28_a_command_outlives_an_outage(base_image: str, folder: Path, proxy: Proxy) -> None:
+    """The engine is away for a while and comes back, the sandbox is still there: its result counts."""
+    made = await bench(folder, proxy, base_image)
+    spec = made.spec("echo up; sleep 3; echo end; echo x > b")
+    results: list[Ran] = []
+
+    async def one() -> None:
+        results.append(await made.backend.run(spec))
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(one)
+        await until(lambda: spec.stdout.exists() and spec.stdout.read_bytes())
+        proxy.go_away()
+        await anyio.sleep(1)
+        proxy.come_back()
+    (ran,) = results
+    assert ran.facts.exit_code == 0
+    assert ran.facts.output_truncated  # what it printed meanwhile is lost, and that is said
+    assert [entry.path for entry in ran.layer.entries] == [b"b"]
+    await made.backend.aclose()
+
+
+async def outage(made: Bench, proxy: Proxy, meanwhile: Callable[[], object]) -> list[SandboxFailed]:
+    """Two sandboxes run, the engine goes away, something happens, it comes back: what the two calls raise."""
+    raised: list[SandboxFailed] = []
+    specs = [made.spec("echo up; sleep 60") for _ in range(2)]
+
+    async def one(spec: Spec) -> None:
+        try:
+            await made.backend.run(spec)
+        except SandboxFailed as problem:
+            raised.append(problem)
+
+    async with anyio.create_task_group() as group:
+        for spec in specs:
+            group.start_soon(one, spec)
+        await until(lambda: all(spec.stdout.exists() and spec.stdout.read_bytes() for spec in specs))
+        proxy.go_away()
+        await anyio.to_thread.run_sync(meanwhile)
+        await anyio.sleep(0.5)
+        proxy.come_back()
+    return raised
+
+
+@pytest.mark.parametrize("end", ["kill", "remove"])
+async def test_c28_a_sandbox_lost_in_an_outage_is_retryable(
+    end: str, docker_engine: Client, base_image: str, folder: Path, proxy: Proxy
+) -> None:
+    made = await bench(folder, proxy, base_image)
+
+    def lose() -> None:
+        for container in containers(docker_engine, made.owner):
+            container.kill() if end == "kill" else container.remove(force=True, v=True)
+
+    raised = await outage(made, proxy, lose)
+    assert [(each.retryable, each.may_have_run) for each in raised] == [(True, True)] * 2
+    assert (await made.run("echo x > b")).facts.exit_code == 0
+    assert containers(docker_engine, made.owner) == []
+    await made.backend.aclose()
+
+
+async def test_c28_patience_ends(docker_engine: Client, base_image: str, folder: Path, proxy: Proxy) -> None:
+    made = await bench(folder, proxy, base_image, patience=1.0)
+    proxy.go_away()
+    began = time.monotonic()
+    with pytest.raises(SandboxFailed, match="has not answered for 1 s") as caught:
+        await made.run("true")
+    assert not caught.value.retryable
+    assert "sweeper resume" in caught.value.hint
+    assert time.monotonic() - began < 60
+    proxy.come_back()
+    await made.backend.aclose()
+    assert os.listdir(folder / "store/docker") == []
