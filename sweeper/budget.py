@@ -59,22 +59,29 @@ class Budget:
         """Micro-dollars reserved and not yet settled."""
         return sum(self._open.values())
 
-    def reserve(self, micro_usd: int = 0) -> Reservation | Refusal:
-        """Room for one attempt of at most `micro_usd`, or the first limit without any. Raises ValueError below 0."""
+    @property
+    def room(self) -> tuple[str, int]:
+        """The tightest limit on money and the micro-dollars it leaves (below 0 once it is passed)."""
+        taken = self.spent + self.reserved
+        fire = round(self.limits.usd_per_fire * MICRO) - taken
+        day = round(self.limits.usd_per_day * MICRO) - taken - self.spent_today
+        return ("limits.usd_per_fire", fire) if fire <= day else ("limits.usd_per_day", day)
+
+    def reserve(self, micro_usd: int = 0, *, units: int = 1) -> Reservation | Refusal:
+        """Room for one attempt of at most `micro_usd`, or the first limit without any. Raises ValueError below 0.
+
+        `units=0` reserves money alone: for one call of an attempt that counts already.
+        """
         if micro_usd < 0:
             raise ValueError(f"cannot reserve {micro_usd} micro-dollars")
         most = self.limits.units_per_fire
-        if most is not None and self.units >= most:
-            return Refusal("limits.units_per_fire", 1, most - self.units)
-        taken = self.spent + self.reserved
-        for limit, left in (
-            ("limits.usd_per_fire", round(self.limits.usd_per_fire * MICRO) - taken),
-            ("limits.usd_per_day", round(self.limits.usd_per_day * MICRO) - taken - self.spent_today),
-        ):
-            if micro_usd and micro_usd > left:
-                return Refusal(limit, micro_usd, left)
+        if most is not None and units and self.units + units > most:
+            return Refusal("limits.units_per_fire", units, most - self.units)
+        limit, left = self.room
+        if micro_usd and micro_usd > left:
+            return Refusal(limit, micro_usd, left)
         self._number += 1
-        self.units += 1
+        self.units += units
         self._open[self._number] = micro_usd
         return Reservation(self._number, micro_usd)
 

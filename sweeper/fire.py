@@ -16,7 +16,7 @@ from sweeper.backlog.child import Parser
 from sweeper.backlog.tools import Tool, recognise
 from sweeper.config import LimitsConfig, RungConfig, SandboxConfig, SweepConfig, argv
 from sweeper.drain import Drained, EngineLimits, LoopFailed, Why, drain
-from sweeper.errors import ConfigError
+from sweeper.errors import ConfigError, GitFailed
 from sweeper.ground import Selection, Workshop
 from sweeper.ledger.contract import Ledger, Run
 from sweeper.loop import Claims, Loop
@@ -111,6 +111,20 @@ async def _hygiene(order: Order, tools: Tools, hooks: Hooks) -> None:
 
     for line in describe(await reconcile(tools.ledger, tools.backend, tools.repo, scope_of)):
         hooks.say(line)
+    await _drop_old_captures(tools)
+
+
+async def _drop_old_captures(tools: Tools) -> None:
+    """Captured changes are kept as evidence until their sweep has ended a later run."""
+    kept: set[str] = set()
+    newest: set[str] = set()
+    for run in await tools.ledger.runs(limit=1000):
+        if run.sweep not in newest or not run.ended:
+            kept.add(run.id)
+        newest.add(run.sweep)
+    found = {name.split("/")[2] for name in await tools.repo.refs("refs/sweeper/")}
+    for old in found - kept:
+        await tools.repo.delete_refs(f"refs/sweeper/{old}/")
 
 
 async def _decide(name: str, order: Order, tools: Tools, hooks: Hooks) -> Sweep:
@@ -183,18 +197,41 @@ async def _finish(sweeps: Sequence[Sweep], drained: Drained, tools: Tools, hooks
 
 async def _branch(sweep: Sweep, tools: Tools, hooks: Hooks) -> None:
     """Show the run's tip as a branch. One that somebody else has moved is left alone: we take a name of our own."""
-    run, repo = sweep.run, tools.repo
-    if run.tip == run.base:
+    run, repo, ledger = sweep.run, tools.repo, tools.ledger
+    notes = await ledger.notes(run.id)
+    if run.tip == run.base or notes.get("branch_of") == run.tip:
         return
-    name = BRANCH.format(sweep=sweep.name)
+    name = notes.get("branch") or BRANCH.format(sweep=sweep.name)
+    tip = await _signed(sweep, tools, hooks)
     old = await repo.branch(name)
-    tips = {known.tip for known in await tools.ledger.runs(limit=1000) if known.sweep == sweep.name}
-    if old is not None and old not in tips and not await repo.descends(run.tip, old):
+    if old is not None and not await _ours(old, sweep, tools):
         hooks.say(f"{sweep.name}: {name} holds commits that are not ours; it stays as it is")
-        name = f"{name}-{run.id}"
+        name = f"{BRANCH.format(sweep=sweep.name)}-{run.id}"
         old = await repo.branch(name)
-    await repo.update_branch(name, run.tip, old)
-    await tools.ledger.note(run.id, "branch", name)
+    await repo.update_branch(name, tip, old)
+    for key, value in (("branch", name), ("branch_tip", tip), ("branch_of", run.tip)):
+        await ledger.note(run.id, key, value)
+
+
+async def _ours(commit: str, sweep: Sweep, tools: Tools) -> bool:
+    """Is a branch's commit one that a run of this sweep put there, or an ancestor of this run's tip?"""
+    if await tools.repo.descends(sweep.run.tip, commit):
+        return True
+    runs = [run for run in await tools.ledger.runs(limit=1000) if run.sweep == sweep.name]
+    tips = {run.tip for run in runs} | {(await tools.ledger.notes(run.id)).get("branch_tip") for run in runs}
+    return commit in tips
+
+
+async def _signed(sweep: Sweep, tools: Tools, hooks: Hooks) -> str:
+    """The tip with the user's signatures, if they have commits signed."""
+    run, repo = sweep.run, tools.repo
+    if not repo.signs:
+        return run.tip
+    try:
+        return await repo.sign(run.base, run.tip)
+    except GitFailed as error:
+        hooks.say(f"{sweep.name}: the commits are NOT signed, although commit.gpgSign is set: {error}")
+        return run.tip
 
 
 def _exit_code(reports: Sequence[SweepReport], drained: Drained) -> int:

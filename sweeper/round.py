@@ -98,10 +98,12 @@ async def _merge_green(
 
     mergeable = [unit for unit in waiting if unit.key in merged.merged]
     found = await find_culprits(mergeable, good, parallel=PARALLEL_PROBES)
-    culprits = {unit.key: _nearest(seen, unit.key) for unit in (*found.ejected, *found.unproven)}
-    kept = await _merge(workshop, gate.ground, [unit for unit in waiting if unit.key not in culprits])
+    culprits = {unit.key: _nearest(seen, unit.key) for unit in found.ejected}
+    kept = await _merge(workshop, gate.ground, found.kept)
     green = seen.get(frozenset(unit.key for unit in found.kept)) or await _judge(workshop, gate, kept)
-    return replace(kept, conflicts=merged.conflicts), green, culprits
+    # whoever fits only without the culprits was never judged with the rest: uncharged, next round
+    left = {u.key: merged.conflicts.get(u.key, ()) for u in waiting if u.key not in culprits and u.key not in kept.merged}
+    return replace(kept, empty=(), conflicts=left), green, culprits
 
 
 def _nearest(seen: dict[frozenset[str], TreeVerdict], key: str) -> TreeVerdict:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 FINDING = "finding"
 SYNTAX = "syntax"  # the file does not parse: not a rule that anybody can fix by its rule
 IGNORED = "ignored"  # the linter says that it ignored the file
+FATAL = "fatal"  # the linter says that it failed on the file: nobody's finding, and not everything was looked at
 
 MAX_MESSAGE = 1000  # characters
 MAX_RULE = 200
@@ -22,7 +23,9 @@ MAX_NUMBER = 2**31 - 1
 # Rules by which linters say "this file could not be read or parsed".
 SYNTAX_RULES = frozenset(
     {"invalid-syntax", "syntax-error", "syntax", "parse-error", "parsing-error", "io-error", "E902", "E999", "E0001"}
+    | {"parse", "typecheck", "syntaxError", "internalAstError", "CssSyntaxError", "Lint/Syntax", "PRS"}
 )
+_FATAL_RULE = re.compile(r"F\d{4}")  # pylint's; pyflakes has three digits
 
 # CSI sequences, OSC sequences (OSC-8 links among them, ended by BEL or ST), and two-byte escapes.
 _ANSI = re.compile(rb"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\)|\x1b[@-Z\\^_]")
@@ -50,6 +53,7 @@ class Parsed:
     `understood`: a whole document of this format was there, so that "no findings" can be believed.
     `unparsed` counts lines (or elements of a document) that were not understood, `malformed` those of them
     that lie inside a document; `residue` is the first line that was not understood and looks like a finding.
+    `files`: how many files the tool says it looked at, None where it doesn't say.
     `note` is text around a document, `failed` the tool's own word that it failed, `incomplete` that it did
     not look at everything.
     """
@@ -62,6 +66,7 @@ class Parsed:
     note: str = ""
     failed: str = ""
     incomplete: str = ""
+    files: int | None = None
 
 
 def strip_ansi(data: bytes) -> bytes:
@@ -70,6 +75,8 @@ def strip_ansi(data: bytes) -> bytes:
 
 def plain(text: str, limit: int = MAX_MESSAGE) -> str:
     """One line of printable text: no escapes, control characters or lone surrogates, at most `limit` long."""
+    if len(text) <= limit and text.isprintable() and "  " not in text:
+        return text.strip()
     text = _ANSI_TEXT.sub("", text[: limit * 4]) if "\x1b" in text else text[: limit * 4]
     text = _SPACES.sub(" ", _CONTROL.sub(" ", text)).strip()
     return text if len(text) <= limit else text[: limit - 1] + "…"
@@ -89,5 +96,6 @@ def number(value: object) -> int:
 def raw(path: str, line: object, column: object, rule: str, message: str, severity: str, kind: str = "") -> Raw:
     """A `Raw` within its bounds; the kind follows from the rule unless the tool named it."""
     rule = plain(rule, MAX_RULE)
-    kind = kind or (SYNTAX if rule in SYNTAX_RULES else FINDING)
+    if not kind:
+        kind = SYNTAX if rule in SYNTAX_RULES else FATAL if _FATAL_RULE.fullmatch(rule) else FINDING
     return Raw(path[:MAX_PATH], number(line), number(column), rule, plain(message), severity, kind)

@@ -15,6 +15,7 @@ from sweeper.cli import wiring
 from sweeper.config import Config, SweepConfig, argv
 from sweeper.errors import SweeperError
 from sweeper.repo import Repo
+from sweeper.repo.run import Git
 from sweeper.sandbox.contract import Probe
 
 ENOUGH = 1 << 30  # bytes of free disk space
@@ -35,16 +36,18 @@ class Row:
 async def examine(explicit: Path | None, environ: Mapping[str, str]) -> list[Row]:
     """Everything, in the order in which it is worth repairing."""
     rows = [Row("python", "python", True, f"{platform.python_version()} at {sys.executable}", needed=True)]
+    config = Config()
     try:
+        rows.append(Row("git", "git", True, Git(None).run("--version").decode("utf-8", "replace").strip(), needed=True))
         async with wiring.repository() as repo:
             rows.append(Row("git", "repository", True, f"{repo.top}, state in {repo.state}", needed=True))
             config, row = _configuration(repo.top, explicit, environ)
             rows += [row, _disk(repo.state), await _ledger(repo, config)]
-            rows += [_sandbox(probe) for probe in await wiring.probes(config)]
-            for name, sweep in config.sweep.items():
-                rows += _tools(name, sweep)
     except SweeperError as problem:
         rows.append(Row("git", "repository", False, str(problem), tuple(problem.hint.splitlines()), needed=True))
+    rows += [_sandbox(probe) for probe in await wiring.probes(config)]
+    for name, sweep in config.sweep.items():
+        rows += _tools(name, sweep)
     return rows
 
 

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
+from textwrap import shorten
 from typing import TYPE_CHECKING
 
 from sweeper.cli.console import Console
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 # Backends and the fire itself are imported where they are used: `status` and `why` start without them.
 
+REASON = 90  # characters of why it is not docker; `doctor` has all of them
 PROMPTS = Path(".sweeper/prompts")  # a project's own templates, below its top
 
 
@@ -145,7 +147,7 @@ async def choose(owner: Owner, config: Config, sweeps: Sequence[SweepConfig], co
         backend = bubblewrap(owner, config.sandbox, slots)
         probe = await _probe(backend)
         if probe.ok:
-            because = f" (not docker: {refusals[0].why.splitlines()[0]})" if refusals and refusals[0].why else ""
+            because = f" (not docker: {shorten(refusals[0].why, REASON, placeholder=' ...')})" if refusals else ""
             console.say(f"sandboxes: bubblewrap {probe.version}{because}")
             return backend
         await backend.aclose()
@@ -202,11 +204,14 @@ async def every_backend(config: Config) -> AsyncIterator[list[Backend]]:
 
 async def probes(config: Config) -> list[Probe]:
     """What every kind of sandbox says of itself, for `doctor`."""
-    answers, owner = [], make_owner()
-    for make in (docker, bubblewrap):
-        backend = make(owner, config.sandbox, 1)
-        try:
-            answers.append(await _probe(backend))
-        finally:
-            await backend.aclose()
-    return answers
+    owner = make_owner()
+    engine = docker(owner, config.sandbox, 1)
+    embedded = bubblewrap(owner, config.sandbox, 1)
+    try:
+        answers = [await _probe(engine), await _probe(embedded)]
+        if answers[0].ok and await engine.has_image(Toolchain()):
+            answers[0] = replace(answers[0], notes=(*answers[0].notes, "the toolchain image is there"))
+        return answers
+    finally:
+        await engine.aclose()
+        await embedded.aclose()

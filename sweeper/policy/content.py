@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import base64
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from urllib.parse import quote, quote_plus
 
 from sweeper.policy.rules import Violation
+from sweeper.redact import forms
 
 BOMS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
-SHORTEST_SECRET = 6  # anything shorter is found everywhere
 SHRUNK_FROM = 20  # lines
 CONFLICT = re.compile(rb"^(?:<{7}|>{7}|\|{7})(?:[ \t][^\r\n]*)?\r?$", re.MULTILINE)
 LINE = re.compile(rb"([^\r\n]*)(\r\n|\r|\n|\Z)")
@@ -114,19 +112,3 @@ def secret_rules(path: str, before: bytes | None, after: bytes, secrets: Sequenc
                 at = after.find(form)
                 yield Violation("secret", path, (_line(after, at),) if at >= 0 else ())
                 return
-
-
-def forms(secret: bytes) -> list[bytes]:
-    """How a secret may be written: as it is, base64 (any alignment), hexadecimal, URL-encoded."""
-    secret = secret.strip()
-    if len(secret) < SHORTEST_SECRET:
-        return []
-    found = {secret, secret.hex().encode(), secret.hex().upper().encode()}
-    found |= {quote(secret, safe="").encode(), quote_plus(secret).encode(), quote(secret).encode()}
-    for encode in (base64.b64encode, base64.urlsafe_b64encode):
-        for shift in range(3):
-            # whatever comes before and after changes the first and last characters only
-            usable = len(secret) - (len(secret) + shift) % 3
-            coded = encode(b"\0" * shift + secret[:usable])[-(-shift * 4 // 3) :]
-            found.add(coded.rstrip(b"="))
-    return sorted(form for form in found if len(form) >= SHORTEST_SECRET)

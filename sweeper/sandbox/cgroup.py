@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import subprocess
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +18,7 @@ ROOT = Path("/sys/fs/cgroup")
 CONTROLLERS = ("memory", "pids", "cpu")
 PERIOD = 100_000  # microseconds
 PREFIX = "sweeper-"
+TRIES = 20
 
 
 @dataclass(slots=True)
@@ -102,8 +104,11 @@ class Groups:
         return sorted(str(top / self.name) for top in set(self._tops.values()))
 
     def close(self) -> None:
-        for folder in self.folders:
-            remove(Path(folder))
+        """Remove the groups; the kernel may take a moment to let go of the last process."""
+        for _ in range(TRIES):
+            if all(remove(Path(folder)) for folder in self.folders):
+                return
+            time.sleep(0.05)
 
     def _prove(self) -> None:
         """A group that can be limited and that a process can be moved into, tried out."""

@@ -20,6 +20,7 @@ from sweeper.sandbox.endpoint import find_endpoint
 from sweeper.sandbox.engine import Engine
 from sweeper.sandbox.helper import helper
 from sweeper.sandbox.hygiene import sweep_as_root, tidy
+from sweeper.sandbox.layer import Base
 from sweeper.sandbox.life import end, live
 from sweeper.sandbox.opening import Opened, connected, opened_engine
 from sweeper.sandbox.probing import MiniatureTree, miniature
@@ -27,6 +28,7 @@ from sweeper.sandbox.running import kill, wait
 from sweeper.sandbox.store import Store
 from sweeper.sandbox.workspace import Prepared
 
+UNKNOWN_SIZE = 4 << 30
 NEEDED = ("sh", "timeout", "rm", "xargs")
 INEXACT = "use `--sandbox bubblewrap`, or report this with the output of `docker info` and `uname -r`"
 
@@ -120,7 +122,9 @@ class Docker:
         await self._try_image(opened, image)
         prepared = await opened.workspaces.prepare(tree, image, toolchain)
         await self._look_for_tools(opened, prepared.image, toolchain)
-        self._last_image = prepared.image
+        if not self._last_image:
+            self._last_image = prepared.image
+            await self.tidy()
         return Snapshot(tree.commit, tree.listing, prepared)
 
     async def _try_image(self, opened: Opened, image: str) -> None:
@@ -171,7 +175,8 @@ class Docker:
     async def salvage(self, handle: Handle, snapshot: Snapshot, wanted: Callable[[bytes], bool]) -> Layer | None:
         opened = await self._open()
         ref: Ref = handle.ref
-        prepared: Prepared = snapshot.handle
+        # The owner that prepared the snapshot is dead: its tree is known by the listing alone.
+        prepared: Prepared = snapshot.handle or Prepared("", Base(snapshot.listing), size=UNKNOWN_SIZE)
         if await kill(opened.engine, ref.container):
             await wait(opened.engine, ref.container)
         layer = await opened.workspaces.layer(ref, prepared, prepared.base, LayerCaps(), wanted)

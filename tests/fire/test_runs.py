@@ -256,3 +256,25 @@ def test_the_user_s_checkout_of_our_branch_is_not_moved(project: Project) -> Non
     ended = project.run("--base", "main")
     assert project.git("rev-parse", "HEAD") == tip
     assert "checked out" in ended.err
+
+
+def test_captures_of_an_ended_run_are_dropped_by_a_later_one(project: Project) -> None:
+    project.configure({"default": ["delete"]})
+    assert project.run().code == 1
+    first = project.git("for-each-ref", "refs/sweeper", "--format=%(refname)")
+    assert len(first.split()) == 4
+    project.configure({"default": ["fix"]})
+    assert project.run().code == 0
+    project.commit("theirs")
+    assert project.run().code == 0
+    assert not set(first.split()) & set(project.git("for-each-ref", "refs/sweeper", "--format=%(refname)").split())
+
+
+def test_b23_commits_that_cannot_be_signed_are_said_to_be_unsigned(project: Project) -> None:
+    project.git("config", "commit.gpgsign", "true")
+    project.git("config", "gpg.program", "/bin/false")
+    project.configure({"default": ["fix"]})
+    ended = project.run()
+    assert ended.code == 0, ended.err
+    assert "NOT signed" in ended.err
+    assert project.recount() == 0

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sweeper.policy import RULES, Level, Scope, Verdict, judge
-from sweeper.policy.content import forms
+from sweeper.redact import forms
 from sweeper.policy.rules import MAX_VIOLATIONS
 from sweeper.records import Change, Finding, Unit
 

@@ -20,7 +20,7 @@ from anyio.from_thread import BlockingPortal
 
 from sweeper.errors import CheckBroken, ConfigError
 from sweeper.sandbox.container import Manner, configuration, labels
-from sweeper.sandbox.contract import INPUTS, Toolchain
+from sweeper.sandbox.contract import INPUTS, Snapshot, Toolchain
 from sweeper.sandbox.docker import Docker, answers
 from tests.conftest import User
 from tests.sandbox.conftest import FILES, SMALL, Box, owner
@@ -174,7 +174,8 @@ def dead(docker_box: Box, store: Path) -> Iterator[str]:
 def test_c01_salvage_after_sigkill_of_the_coordinator(
     docker_box: Box, docker_engine: Client, dead: str, store: Path
 ) -> None:
-    snapshot = docker_box.snapshot(PlainTree(FILES))
+    tree = PlainTree(FILES)
+    snapshot = Snapshot(tree.commit, tree.listing)  # a new coordinator has prepared nothing
     (handle,) = docker_box.portal.call(docker_box.backend.list, dead)
     assert (handle.run, handle.running) == ("salvage", True)
     layer = docker_box.portal.call(docker_box.backend.salvage, handle, snapshot, lambda path: True)

@@ -74,7 +74,11 @@ async def bench(folder: Path, proxy: Proxy, image: str, *, per_call: float = 60.
     engine = Engine(Endpoint(proxy.url, "the test"), slots=4, timeout=per_call, patience=patience)
     whose = owner("proxied")
     backend = Docker(folder / "store", whose, slots=16, engine=engine)
-    snapshot = await backend.prepare(PlainTree({"a": b"a\n"}), Toolchain(image=image))
+    try:
+        snapshot = await backend.prepare(PlainTree({"a": b"a\n"}), Toolchain(image=image))
+    except SandboxFailed:
+        await backend.aclose()
+        raise
     return Bench(backend, snapshot, folder, whose)
 
 

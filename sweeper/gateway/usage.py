@@ -1,0 +1,140 @@
+"""Reads a provider's own token counts out of an answer as it passes. Pure; keeps one line, never a stream.
+
+A JSON answer counts as one line. `complete` says whether the counts are final: a stream that was cut has counts of
+what came so far at most.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from sweeper.gateway.contract import Error, Tokens
+
+LONGEST_LINE = 32 << 20
+HEAD = 160  # bytes of an event in which its type stands
+
+
+class UsageReader:
+    """Feed an event stream's chunks, then `end`; or `whole` with a JSON answer."""
+
+    __slots__ = ("_blind", "_rest", "_size", "complete", "error", "tokens")
+
+    def __init__(self) -> None:
+        self._rest: list[bytes] = []
+        self._size = 0
+        self._blind = False  # within a line that is too long to keep
+        self.tokens: Tokens | None = None
+        self.complete = False
+        self.error: Error | None = None
+
+    def feed(self, chunk: bytes) -> None:
+        first, newline, more = chunk.partition(b"\n")
+        if not newline:
+            self._keep(chunk)
+            return
+        self._keep(first)
+        if not self._blind:
+            self._line(b"".join(self._rest))
+        *lines, rest = more.split(b"\n")
+        for line in lines:
+            self._line(line)
+        self._rest, self._size, self._blind = [], 0, False
+        self._keep(rest)
+
+    def _keep(self, part: bytes) -> None:
+        self._size += len(part)
+        if self._size > LONGEST_LINE:
+            self._rest, self._blind = [], True
+        elif part:
+            self._rest.append(part)
+
+    def _line(self, line: bytes) -> None:
+        if line.startswith(b"data:") and (b"sage" in line or b"error" in line[:HEAD] or b"failed" in line[:HEAD]):
+            try:
+                self._take(json.loads(line[5:]))
+            except (ValueError, RecursionError):
+                pass
+
+    def end(self) -> None:
+        """The stream ended by itself, not by a cut."""
+        if self._rest and not self._blind:
+            self._line(b"".join(self._rest))
+        self._rest = []
+        self.complete = self.complete or (self.tokens is not None and self.error is None)
+
+    def whole(self, body: bytes) -> None:
+        """A JSON answer, or a list of partial ones."""
+        try:
+            value = json.loads(body)
+        except (ValueError, RecursionError):
+            return
+        for part in value if isinstance(value, list) else [value]:
+            self._take(part)
+        self.complete = self.tokens is not None
+
+    def _take(self, event: Any) -> None:
+        if not isinstance(event, dict):
+            return
+        if event.get("type") in ("error", "response.failed") or (event.keys() == {"error"}):
+            self.error = Error.OVERLOADED if "overloaded" in json.dumps(event)[:2000] else Error.SERVER
+        for holder in (event, event.get("message"), event.get("response")):
+            if isinstance(holder, dict):
+                usage = holder.get("usage") or holder.get("usageMetadata") or holder.get("usage_metadata")
+                if isinstance(usage, dict):
+                    self.tokens = counts(usage, self.tokens or Tokens())
+                    self.complete = self.complete or _final(event)
+
+
+def _final(event: dict[str, Any]) -> bool:
+    """Whether no later count follows the one in `event`."""
+    if event.get("type") in ("message_delta", "response.completed", "response.incomplete", "response.failed"):
+        return True
+    if event.get("object") == "chat.completion.chunk":
+        return not event.get("choices")
+    candidates = event.get("candidates")
+    return isinstance(candidates, list) and any(isinstance(one, dict) and one.get("finishReason") for one in candidates)
+
+
+def counts(usage: dict[str, Any], before: Tokens = Tokens()) -> Tokens:
+    """One protocol's usage object as tokens. What it leaves out stays as it was: later counts are cumulative."""
+    if "promptTokenCount" in usage or "candidatesTokenCount" in usage:
+        return _gemini(usage)
+    if "prompt_tokens" in usage or "input_tokens_details" in usage:
+        return _openai(usage)
+    creation = _part(usage, "cache_creation")
+    written = _int(usage, "cache_creation_input_tokens", before.written + before.written_1h)
+    written_1h = min(written, _int(creation, "ephemeral_1h_input_tokens", before.written_1h))
+    return Tokens(
+        input=_int(usage, "input_tokens", before.input),
+        cached=_int(usage, "cache_read_input_tokens", before.cached),
+        written=written - written_1h,
+        written_1h=written_1h,
+        output=_int(usage, "output_tokens", before.output),
+    )
+
+
+def _openai(usage: dict[str, Any]) -> Tokens:
+    total = _int(usage, "input_tokens", _int(usage, "prompt_tokens"))
+    details = _part(usage, "input_tokens_details") or _part(usage, "prompt_tokens_details")
+    cached = min(total, _int(details, "cached_tokens", _int(usage, "prompt_cache_hit_tokens")))
+    written = min(total - cached, _int(details, "cache_write_tokens"))
+    output = _int(usage, "output_tokens", _int(usage, "completion_tokens"))
+    return Tokens(total - cached - written, cached, written, 0, output)
+
+
+def _gemini(usage: dict[str, Any]) -> Tokens:
+    total = _int(usage, "promptTokenCount") + _int(usage, "toolUsePromptTokenCount")
+    cached = min(total, _int(usage, "cachedContentTokenCount"))
+    output = _int(usage, "candidatesTokenCount") + _int(usage, "thoughtsTokenCount")
+    return Tokens(total - cached, cached, 0, 0, output)
+
+
+def _part(usage: dict[str, Any], name: str) -> dict[str, Any]:
+    value = usage.get(name)
+    return value if isinstance(value, dict) else {}
+
+
+def _int(usage: dict[str, Any], name: str, default: int = 0) -> int:
+    value = usage.get(name)
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else default
