@@ -171,14 +171,26 @@ async def _fan_out(sweeps: Sequence[Sweep], order: Order, tools: Tools, hooks: H
     fire_id = tools.owner.id
     loops: list[Loop] = list(sweeps)
     claims: dict[str, Claims] = {sweep.name: sweep.claims for sweep in sweeps}
-    return await drain(
-        loops,
-        claims,
-        limits,
-        journal=lambda row: tools.ledger.journal(fire_id, row),
-        on_event=hooks.on_event,
-        cancel=hooks.cancel,
-    )
+    async with anyio.create_task_group() as group:
+        group.start_soon(_watch_lease, tools, hooks)
+        drained = await drain(
+            loops,
+            claims,
+            limits,
+            journal=lambda row: tools.ledger.journal(fire_id, row),
+            on_event=hooks.on_event,
+            cancel=hooks.cancel,
+        )
+        group.cancel_scope.cancel()
+    return drained
+
+
+async def _watch_lease(tools: Tools, hooks: Hooks) -> None:
+    """A coordinator whose lease is lost may be taken for dead by another one: it stops, and nothing of it is merged."""
+    while not tools.ledger.lost:
+        await anyio.sleep(1)
+    hooks.say("the lease on the ledger could not be renewed in time: this run stops; `sweeper resume` goes on")
+    hooks.cancel.set()
 
 
 async def _finish(sweeps: Sequence[Sweep], drained: Drained, tools: Tools, hooks: Hooks) -> Fired:

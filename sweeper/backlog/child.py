@@ -15,6 +15,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -63,6 +64,7 @@ class Parser:
         signal: int | None = None,
         truncated: bool = False,
         format: str = "auto",
+        pattern: str = "",
         tool: Tool,
         root: str = ".",
         listing: Listing | None = None,
@@ -72,10 +74,10 @@ class Parser:
         """What a check said whose output lies in two files (a missing file is an empty one).
 
         `listing` is the tree that was checked, with its changes: paths are resolved against it; without it
-        only by name. `checkouts`: the absolute directories where the repository's root was. `foreign`: the
+        only by name. `pattern`: a user's expression for lines of text; `format` is not asked then. `checkouts`: the absolute directories where the repository's root was. `foreign`: the
         check ran in some other checkout. Raises ConfigError for an unknown format; everything else is a state.
         """
-        if format != "auto" and format not in FORMATS:
+        if format != "auto" and format not in FORMATS and not pattern:
             raise ConfigError(f"unknown format {format!r}", hint=f"Known formats: auto, {', '.join(sorted(FORMATS))}.")
         result = partial(
             classify,
@@ -94,9 +96,7 @@ class Parser:
             "what": "reading",
             "stdout": os.fspath(stdout),
             "stderr": os.fspath(stderr),
-            "format": format,
-            "streams": list(tool.streams),
-            "incomplete": tool.incomplete,
+            "how": asdict(tool.how(format, pattern)),
         }
         return await self._ask(request, lambda answer: result(_reading(answer)))
 

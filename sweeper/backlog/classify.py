@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from sweeper.backlog.parsed import IGNORED, SYNTAX, Raw
+from sweeper.backlog.formats import FORMATS
+from sweeper.backlog.parsed import FATAL, IGNORED, SYNTAX, Raw
 from sweeper.backlog.paths import Resolver, foreign_checkout
 from sweeper.backlog.reading import Reading
 from sweeper.backlog.tools import Tool
@@ -59,8 +60,12 @@ def _broken(
         return _quote(
             f"the linter's format seems to have changed: {parsed.malformed} results have no known shape", reading
         )
-    if parsed.findings:
+    if any(item.kind != FATAL for item in parsed.findings):
         return ""
+    if parsed.findings:
+        return _quote(f"the check could not do its work ({ended}): {parsed.findings[0].message}", reading)
+    if reading.nothing:
+        return _quote(f"the check looked at no file ({ended}): {reading.nothing}", reading)
     if (exit_code == 0 and not parsed.residue) or (exit_code in (0, None) and parsed.understood):
         return ""
     if exit_code == 0:
@@ -87,7 +92,11 @@ def _placed(
     findings: dict[tuple[str, int, int, str, str], Finding] = {}
     skips: Counter[tuple[str, SkipReason]] = Counter()
     missing: dict[str, Raw] = {}
+    counted_from = 1 if reading.format in FORMATS and not FORMATS[reading.format].printed_columns else tool.column_base
     for item in raws:
+        if item.kind == FATAL:
+            reading.incomplete = reading.incomplete or f"{item.path}: {item.message}"
+            continue
         path, reason = resolver.resolve(item.path)
         if reason is SkipReason.MISSING:
             missing.setdefault(item.path, item)
@@ -96,7 +105,7 @@ def _placed(
         if reason is not None:
             skips[path, reason] += 1
             continue
-        column = item.column + 1 - tool.column_base if item.line else 0
+        column = item.column + 1 - counted_from if item.line else 0
         key = (path, item.line, column, item.rule, item.message)
         findings.setdefault(key, Finding(*key, severity=Severity(item.severity)))
     paths = {item.path for item in raws}

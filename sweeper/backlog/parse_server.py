@@ -23,7 +23,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any, BinaryIO
 
-from sweeper.backlog.reading import read, to_wire
+from sweeper.backlog.reading import How, read, to_wire
 
 TRAILER = struct.Struct(">4sii")  # magic, the worker's wait status, 1 if the wall clock ended it
 MAGIC = b"done"
@@ -108,13 +108,7 @@ def _content(path: str, limit: int) -> bytes:
 def _reading(request: dict[str, Any], stream: BinaryIO) -> dict[str, Any]:
     limit = int(request["memory"])
     return to_wire(
-        read(
-            _content(request["stdout"], limit),
-            _content(request["stderr"], limit),
-            request["format"],
-            request["streams"],
-            request["incomplete"],
-        )
+        read(_content(request["stdout"], limit), _content(request["stderr"], limit), How(**request["how"]))
     )
 
 

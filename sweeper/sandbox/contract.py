@@ -233,7 +233,8 @@ class Handle:
 class Probe:
     """`ok` with the way every limit is enforced, or a refusal with its cause and the way out.
 
-    `enforced`: limit name -> how ("cgroup", "rlimit", "tmpfs", "watchdog", "engine", "affinity").
+    `enforced`: limit name -> how ("cgroup", "rlimit", "tmpfs", "watchdog", "engine",
+    "affinity", "file system").
     `notes`: one-line remarks for `doctor`.
     """
 

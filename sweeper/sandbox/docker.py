@@ -108,7 +108,7 @@ class Docker:
             return Probe(self.name, ok=False, version=version, why=str(problem), hint=problem.hint)
         hard = opened.found.shared and opened.slots.sizable
         enforced = {"memory": "engine", "pids": "engine", "cpus": "engine", "output": "watchdog"}
-        enforced["disk"] = "engine" if hard else "watchdog"
+        enforced["disk"] = "file system" if hard else "watchdog"
         return Probe(self.name, ok=True, version=version, enforced=enforced, notes=tuple(notes))
 
     async def has_image(self, toolchain: Toolchain) -> bool:

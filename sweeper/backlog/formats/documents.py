@@ -9,7 +9,7 @@ import io
 import json
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sweeper.backlog.formats.residue import around, count, leftover, no_document
@@ -167,7 +167,8 @@ class Document:
     `names` are quoted in every document that has results, or in every document of an object format.
     `visit(result, parsed)` adds what one result says; False if its shape is not known. `finish(members, parsed)`
     gets the other members of an object. `required` members make an object a document of this format.
-    `counts`: the elements of the array are files, so that none means that no file was looked at.
+    `counts`: the elements of the array are files, so that none means that no file was looked at. `leads`: the
+    results are the object's first member.
     """
 
     names: tuple[str, ...]
@@ -176,9 +177,12 @@ class Document:
     required: tuple[str, ...] = ()
     finish: Callable[[dict[str, Any], Parsed], None] = field(default=lambda members, parsed: None)
     counts: bool = False
+    leads: bool = False
 
     def looks_like(self, text: str) -> bool:
         text = opening(text)
+        if self.leads:
+            return bool(re.match(rf'\{{\s*"{self.results}"\s*:', text))
         if self.results:
             return text.startswith("{") and _has(text, self.names)
         return bool(_EMPTY_LIST.match(text)) or (text.startswith("[") and _has(text[:_SAMPLE], self.names))
@@ -203,16 +207,16 @@ class Document:
                 malformed(parsed, value)
 
         def read(text: str, start: int) -> int | None:
-            known = (len(parsed.findings), parsed.malformed, parsed.residue, parsed.files)
+            known = replace(parsed, findings=[])
+            number = len(parsed.findings)
+            end = None
             try:
                 end = self._read(text, start, visit, parsed)
-            except json.JSONDecodeError:
-                end = None
-                raise
             finally:
-                if end is None:
-                    del parsed.findings[known[0] :]
-                    parsed.malformed, parsed.residue, parsed.files = known[1:]
+                if end is None:  # it was no document: what was visited on the way is forgotten
+                    del parsed.findings[number:]
+                    parsed.malformed, parsed.residue, parsed.files = known.malformed, known.residue, known.files
+                    parsed.failed, parsed.incomplete = known.failed, known.incomplete
             return end
 
         try:

@@ -1,0 +1,33 @@
+"""cppcheck's XML (`--xml`), printed on stderr. Its text is the format `text`."""
+
+from __future__ import annotations
+
+import re
+
+from sweeper.backlog.formats.lines import digits
+from sweeper.backlog.formats.xml import element, skeleton
+from sweeper.backlog.parsed import Parsed, raw
+
+NAME = "cppcheck-xml"
+_SEVERITY = {"warning": "warning", "style": "info", "performance": "info", "portability": "info", "information": "info"}
+
+
+def looks_like(text: str) -> bool:
+    return bool(re.search(r"<results\s[^>]*>\s*<cppcheck\s", text))
+
+
+def parse(stdout: bytes, stderr: bytes) -> Parsed:
+    """The first location is the place. What cppcheck says of its own run has none and is no finding."""
+    parsed, root = skeleton("results", stdout, stderr)
+    for error in root.iter("error") if root is not None else ():
+        location = error.find("location")
+        severity = error.get("severity", "error")
+        if location is None and severity == "information":
+            continue
+        path, line, column = ("", 0, 0)
+        if location is not None:
+            path = element(location.get("file", ""))
+            line, column = digits(location.get("line")), digits(location.get("column"))
+        rule, message = error.get("id", ""), error.get("msg", "")
+        parsed.findings.append(raw(path, line, column, rule, message, _SEVERITY.get(severity, "error")))
+    return parsed
