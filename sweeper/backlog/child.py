@@ -26,14 +26,14 @@ import anyio.to_thread
 from sweeper.backlog.classify import classify
 from sweeper.backlog.formats import FORMATS
 from sweeper.backlog.parse_server import MAGIC, TRAILER
-from sweeper.backlog.reading import Reading, from_wire
+from sweeper.backlog.reading import Reading, from_wire, read
 from sweeper.backlog.tools import Tool
 from sweeper.errors import ConfigError, SweeperError
 from sweeper.records import CheckResult, Listing
 from sweeper.sandbox.contract import WORK
 
 T = TypeVar("T")
-_START = "import sys; sys.path.extend(sys.argv[1:]); from sweeper.backlog.parse_server import main; main()"
+_START = "import sys; sys.path.extend(sys.argv[1:]); from sweeper.backlog.parse_server import main; main({wall!r})"
 _MAX_ANSWER = 256 << 20  # bytes; MAX_FINDINGS of ordinary length take a fifth of it
 
 
@@ -47,7 +47,7 @@ class Parser:
     def __init__(
         self, *, memory: int = 1 << 30, cpu: int = 60, wall: float = 120.0, at_once: int = os.cpu_count() or 2
     ) -> None:
-        self._limits = {"memory": memory, "cpu": cpu, "wall": wall}
+        self._limits = {"memory": memory, "cpu": cpu}
         self._wall = wall
         self._slots = at_once
         self._limiter: anyio.CapacityLimiter | None = None
@@ -92,11 +92,14 @@ class Parser:
         )
         if truncated or signal is not None:
             return result(Reading())
+        how = tool.how(format, pattern)
+        if not _size(stdout) and not _size(stderr):
+            return result(read(b"", b"", how))  # nothing was printed, so there is nothing to be careful with
         request = {
             "what": "reading",
             "stdout": os.fspath(stdout),
             "stderr": os.fspath(stderr),
-            "how": asdict(tool.how(format, pattern)),
+            "how": asdict(how),
         }
         return await self._ask(request, lambda answer: result(_reading(answer)))
 
@@ -173,7 +176,7 @@ class Parser:
         paths = [path for path in dict.fromkeys([_package_parent(), *sys.path]) if os.path.isabs(path)]
         with theirs:
             self._server = subprocess.Popen(
-                [sys.executable, "-I", "-S", "-X", "utf8", "-c", _START, *paths],
+                [sys.executable, "-I", "-S", "-X", "utf8", "-c", _START.format(wall=self._wall), *paths],
                 stdin=theirs.fileno(),
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
@@ -196,6 +199,10 @@ class Parser:
                 self._server.kill()
                 self._server.wait()
         self._control = self._server = None
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
 
 
 def _package_parent() -> str:
