@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -14,6 +15,7 @@ from sweeper import agents
 from sweeper.backlog.check import Check, Sandboxing
 from sweeper.backlog.child import Parser
 from sweeper.backlog.tools import Tool, recognise
+from sweeper.backlog.tools.commandline import unwrap
 from sweeper.config import LimitsConfig, RungConfig, SandboxConfig, SweepConfig, argv
 from sweeper.drain import Drained, EngineLimits, LoopFailed, Why, drain
 from sweeper.errors import ConfigError, GitFailed
@@ -30,6 +32,7 @@ from sweeper.sandbox.contract import Backend, Clocks, Limits, Toolchain
 from sweeper.sweep import Sweep
 
 BRANCH = "sweeper/{sweep}"
+LOCAL_FOLDERS = ("node_modules/.bin", ".venv/bin")
 SANDBOX_GRACE = 3600.0  # a sandbox may be reaped by anybody so long after its own clocks must have ended it
 
 
@@ -276,13 +279,14 @@ def workshop(name: str, config: SweepConfig, order: Order, tools: Tools, run: st
         argv(config.unit_check) or tuple(tool.unit_check(written)),
         root=config.root,
         format=config.format,
+        pattern=config.pattern,
     )
     return Workshop(
         name=name,
         run=run,
         config=config,
         sandboxing=sandboxing,
-        toolchain=toolchain(config, check),
+        toolchain=toolchain(config),
         repo=tools.repo,
         check=check,
         scope=scope(config),
@@ -290,11 +294,13 @@ def workshop(name: str, config: SweepConfig, order: Order, tools: Tools, run: st
     )
 
 
-def toolchain(config: SweepConfig, check: Check) -> Toolchain:
-    """Every program that check, agents and tests start."""
-    wanted = [check.argv[0]]
-    wanted += [check.unit_argv[0]] if check.unit_argv else []
-    wanted += [argv(config.test)[0]] if argv(config.test) else []
+def toolchain(config: SweepConfig) -> Toolchain:
+    """Every program that check, agents and tests start. Raises ConfigError for a ladder that can't work."""
+    written = argv(config.check)
+    tool = recognise(written)
+    commands = [tool.check(written), argv(config.unit_check) or tool.unit_check(written), argv(config.test)]
+    # A shell that hands a list of files to the tool is started as well as the tool.
+    wanted = [words[0] for command in commands if command for words in (command, unwrap(command).words)]
     for rung in config.ladder:
         wanted += agents.find(rung.agent).tools(rung)
     return Toolchain(
@@ -302,7 +308,14 @@ def toolchain(config: SweepConfig, check: Check) -> Toolchain:
         image=config.image,
         tools=tuple(dict.fromkeys(wanted)),
         setup=tuple(argv(line) for line in config.setup),
+        local=local_folders(config) if config.setup else (),
     )
+
+
+def local_folders(config: SweepConfig) -> tuple[str, ...]:
+    """Where package managers put programs in the work tree: below the sweep's root first, then below the top."""
+    roots = dict.fromkeys([config.root.strip("/"), "."])
+    return tuple(posixpath.normpath(f"{root}/{folder}") for root in roots for folder in LOCAL_FOLDERS)
 
 
 def with_default_ladder(config: SweepConfig) -> SweepConfig:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from sweeper.backlog.check import Check, Sandboxing
 from sweeper.backlog.fingerprint import compare, line_hashes, stamp
-from sweeper.backlog.partition import FileFacts, Partitioned, file_facts, partition
+from sweeper.backlog.partition import ATTRIBUTES, FileFacts, Partitioned, file_facts, partition
 from sweeper.backlog.paths import to_root
 from sweeper.config import SweepConfig
 from sweeper.errors import CheckBroken
@@ -23,6 +23,7 @@ from sweeper.ledger.contract import Queued
 from sweeper.policy import Scope
 from sweeper.records import CheckResult, CheckState, Finding, Partition, Unit
 from sweeper.repo import Repo
+from sweeper.sandbox import lockfiles
 from sweeper.sandbox.contract import Name, Role, Snapshot, Toolchain
 from sweeper.verify import Baseline
 
@@ -103,8 +104,9 @@ async def choose(repo: Repo, ground: Ground, selection: Selection) -> tuple[Chos
 
 
 async def prepare(workshop: Workshop, commit: str) -> Snapshot:
+    """The commit with its toolchain, which is made anew only when the commit's lock files say something else."""
     tree = await workshop.repo.tree(commit)
-    return await workshop.sandboxing.backend.prepare(tree, workshop.toolchain)
+    return await workshop.sandboxing.backend.prepare(tree, lockfiles.keyed(workshop.toolchain, tree.listing))
 
 
 async def stand_on(workshop: Workshop, commit: str, round_number: int) -> Ground:
@@ -188,20 +190,14 @@ async def survey(
 async def _facts(workshop: Workshop, ground: Ground, findings: Sequence[Finding]) -> dict[str, FileFacts]:
     repo, commit = workshop.repo, ground.commit
     paths = sorted({os.fsencode(finding.path) for finding in findings} & ground.snapshot.listing.keys())
-    attributes = await repo.attributes(commit, paths, ("linguist-generated",))
+    attributes = await repo.attributes(commit, paths, ATTRIBUTES)
     ignored = await repo.check_ignore(commit, paths)
     sizes = await repo.sizes(commit, paths)
     facts: dict[str, FileFacts] = {}
     for start in range(0, len(paths), FILES_AT_ONCE):
         heads = await repo.heads(commit, paths[start : start + FILES_AT_ONCE], HEAD_BYTES)
         for path, head in heads.items():
-            value = attributes.get(path, {}).get("linguist-generated")
-            facts[os.fsdecode(path)] = file_facts(
-                head,
-                sizes[path],
-                linguist_generated=None if value is None else value in ("set", "true"),
-                ignored=path in ignored,
-            )
+            facts[os.fsdecode(path)] = file_facts(head, sizes[path], attributes.get(path), ignored=path in ignored)
     return facts
 
 

@@ -26,6 +26,7 @@ import anyio.to_thread
 from sweeper.backlog.classify import classify
 from sweeper.backlog.formats import FORMATS
 from sweeper.backlog.parse_server import MAGIC, TRAILER
+from sweeper.backlog.pause import collection_paused
 from sweeper.backlog.reading import Reading, from_wire, read
 from sweeper.backlog.tools import Tool
 from sweeper.errors import ConfigError, SweeperError
@@ -93,7 +94,7 @@ class Parser:
         if truncated or signal is not None:
             return result(Reading())
         how = tool.how(format, pattern)
-        if not _size(stdout) and not _size(stderr):
+        if _is_empty(stdout) and _is_empty(stderr):
             return result(read(b"", b"", how))  # nothing was printed, so there is nothing to be careful with
         request = {
             "what": "reading",
@@ -131,7 +132,7 @@ class Parser:
         try:
             line = json.dumps({**request, **self._limits}).encode("ascii") + b"\n" + data
             return await anyio.to_thread.run_sync(
-                lambda: then(self._exchange(ours, theirs, line)), limiter=self._limiter, abandon_on_cancel=True
+                lambda: self._answered(ours, theirs, line, then), limiter=self._limiter, abandon_on_cancel=True
             )
         except anyio.get_cancelled_exc_class():
             # Ends the worker, and with it the abandoned thread.
@@ -139,7 +140,15 @@ class Parser:
                 ours.shutdown(socket.SHUT_RDWR)
             raise
 
-    def _exchange(self, ours: socket.socket, theirs: socket.socket, line: bytes) -> dict[str, Any]:
+    def _answered(
+        self, ours: socket.socket, theirs: socket.socket, line: bytes, then: Callable[[dict[str, Any]], T]
+    ) -> T:
+        data = self._exchange(ours, theirs, line)
+        with collection_paused():
+            return then({"error": data} if isinstance(data, str) else _answer(data, self._wall))
+
+    def _exchange(self, ours: socket.socket, theirs: socket.socket, line: bytes) -> bytearray | str:
+        """The answer with its trailer, or why there is none."""
         with ours:
             with theirs:
                 self._hand_over(theirs)
@@ -150,10 +159,10 @@ class Parser:
                 while chunk := ours.recv(1 << 20):
                     data += chunk
                     if len(data) > _MAX_ANSWER:
-                        return {"error": "there are too many findings to hold: narrow the check"}
+                        return "there are too many findings to hold: narrow the check"
             except OSError as error:
-                return {"error": f"the parsing process did not answer: {error}"}
-        return _answer(bytes(data), self._wall)
+                return f"the parsing process did not answer: {error}"
+        return data
 
     def _hand_over(self, theirs: socket.socket) -> None:
         """Give one end to the server, starting it anew if it is not there."""
@@ -201,8 +210,9 @@ class Parser:
         self._control = self._server = None
 
 
-def _size(path: Path) -> int:
-    return path.stat().st_size if path.exists() else 0
+def _is_empty(path: Path) -> bool:
+    """Whether there is nothing to read; of what is no file, only reading tells."""
+    return not path.exists() or (path.is_file() and path.stat().st_size == 0)
 
 
 def _package_parent() -> str:
@@ -213,7 +223,7 @@ def _reading(answer: dict[str, Any]) -> Reading:
     return Reading(failed=answer["error"]) if "error" in answer else from_wire(answer)
 
 
-def _answer(data: bytes, wall: float) -> dict[str, Any]:
+def _answer(data: bytearray, wall: float) -> dict[str, Any]:
     """The worker's answer, or an "error" that says how the worker ended without one."""
     tail = data[-TRAILER.size :]
     magic, status, timed_out = TRAILER.unpack(tail) if len(tail) == TRAILER.size else (b"", 0, 0)
@@ -223,7 +233,8 @@ def _answer(data: bytes, wall: float) -> dict[str, Any]:
         return {"error": f"parsing took longer than {wall:g} s"}
     code = os.waitstatus_to_exitcode(status)
     if code == 0:
-        answer: dict[str, Any] = json.loads(data[: -TRAILER.size])
+        del data[-TRAILER.size :]
+        answer: dict[str, Any] = json.loads(data)
         return answer
     if code in (-signal.SIGXCPU, -signal.SIGKILL):
         return {"error": "parsing used too much processor time or memory and was stopped"}

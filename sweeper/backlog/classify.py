@@ -13,6 +13,7 @@ from sweeper.backlog.tools import Tool
 from sweeper.records import CheckResult, CheckState, Finding, Listing, Severity, Skip, SkipReason
 from sweeper.sandbox.contract import WORK
 
+_SEVERITIES = {severity.value: severity for severity in Severity}
 MISSING_SHARE = 0.2  # of the distinct paths; above it the paths were not paths
 
 
@@ -107,7 +108,8 @@ def _placed(
             continue
         column = item.column + 1 - counted_from if item.line else 0
         key = (path, item.line, column, item.rule, item.message)
-        findings.setdefault(key, Finding(*key, severity=Severity(item.severity)))
+        if key not in findings:
+            findings[key] = Finding(*key, _SEVERITIES[item.severity])
     paths = {item.path for item in raws}
     if len(missing) > MISSING_SHARE * len(paths):
         return _result(CheckState.BROKEN, reading, why=_why_missing(missing, len(paths)))
@@ -115,7 +117,7 @@ def _placed(
     return _result(
         CheckState.FINDINGS if found else CheckState.CLEAN,
         reading,
-        findings=tuple(sorted(findings.values())),
+        findings=tuple(findings[key] for key in sorted(findings)),
         skips=tuple(Skip(path, reason, count) for (path, reason), count in sorted(skips.items())),
     )
 

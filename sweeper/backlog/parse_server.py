@@ -146,9 +146,7 @@ def _content(path: str, limit: int) -> bytes:
 
 def _reading(request: dict[str, Any], stream: BinaryIO) -> dict[str, Any]:
     limit = int(request["memory"])
-    return to_wire(
-        read(_content(request["stdout"], limit), _content(request["stderr"], limit), How(**request["how"]))
-    )
+    return to_wire(read(_content(request["stdout"], limit), _content(request["stderr"], limit), How(**request["how"])))
 
 
 def _call(request: dict[str, Any], stream: BinaryIO) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sweeper.backlog.formats import FORMATS, pattern
-from sweeper.backlog.parsed import Parsed, Raw, head, plain, strip_ansi
+from sweeper.backlog.parsed import How, Parsed, Raw, head, plain, strip_ansi
 from sweeper.backlog.sniff import sniff
 
 MAX_FINDINGS = 250_000
@@ -40,22 +40,6 @@ class Reading:
     nothing: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class How:
-    """How one output is to be read; it crosses into the child as JSON.
-
-    `format`: a name of the table or "auto". `pattern`: the user's own, for text. `streams`, `incomplete`,
-    `nothing`, `expected` (the tool's own format): from the tool's row.
-    """
-
-    format: str = "auto"
-    pattern: str = ""
-    streams: Sequence[str] = ("stdout", "stderr")
-    incomplete: str = ""
-    nothing: str = ""
-    expected: str = ""
-
-
 def read(stdout: bytes, stderr: bytes, how: How) -> Reading:
     """Raises MemoryError, RecursionError: the child reports them."""
     other = stderr if "stderr" in how.streams else b""
@@ -70,7 +54,7 @@ def read(stdout: bytes, stderr: bytes, how: How) -> Reading:
     # Inside a document, text that looks like a crash is somebody's message.
     said = [texts[1], *([] if parsed.understood else texts[:1])]
     crash = next((match for text in said if (match := _CRASH.search(text))), None)
-    partial = _first(how.incomplete, said)
+    partial = _first(how.incomplete, texts[1:] if parsed.findings else said)
     nothing = _first(how.nothing, said)
     return Reading(
         format=name,
@@ -116,5 +100,5 @@ def to_wire(reading: Reading) -> dict[str, Any]:
 
 
 def from_wire(value: dict[str, Any]) -> Reading:
-    parsed = Parsed(findings=[Raw(*item) for item in value.pop("findings")], **value.pop("parsed"))
+    parsed = Parsed(findings=list(map(Raw._make, value.pop("findings"))), **value.pop("parsed"))
     return Reading(parsed=parsed, **value)

@@ -34,6 +34,7 @@ async def read(wanted: Wanted, chosen: Mapping[str, SweepConfig], tools: Tools) 
             Path(folder) / "nothing",
             exit_code=None,
             format=config.format,
+            pattern=config.pattern,
             tool=recognise(argv(config.check)),
             root=config.root,
             listing=await tools.repo.listing(await tools.repo.resolve(wanted.base)),

@@ -23,11 +23,12 @@ from sweeper.sandbox.contract import Backend, Probe, Toolchain
 if TYPE_CHECKING:
     from sweeper.fire import Tools
     from sweeper.sandbox.docker import Docker
+    from sweeper.sandbox.engine import Engine
+    from sweeper.sandbox.store import Store
 
 # Backends and the fire itself are imported where they are used: `status` and `why` start without them.
 
 REASON = 90  # characters of why it is not docker; `doctor` has all of them
-PROMPTS = Path(".sweeper/prompts")  # a project's own templates, below its top
 
 
 @asynccontextmanager
@@ -96,8 +97,7 @@ async def workbench(
         stack.push_async_callback(backend.aclose)
         parser = Parser()
         stack.push_async_callback(parser.aclose)
-        prompts = repo.top / PROMPTS
-        yield Tools(repo, ledger, backend, parser, owner, repo.state, prompts if prompts.is_dir() else None)
+        yield Tools(repo, ledger, backend, parser, owner, repo.state)
 
 
 def store() -> Path:
@@ -171,6 +171,21 @@ async def _with_images(engine: Docker, probe: Probe, sweeps: Sequence[SweepConfi
             image = sweep.image or f"of the toolchain {sweep.toolchain}"
             return replace(probe, ok=False, why=f"it has no image {image}; `--sandbox docker` gets it")
     return probe
+
+
+@asynccontextmanager
+async def warehouse() -> AsyncIterator[tuple[Store, Engine | None]]:
+    """Where trees and toolchains are kept: the store, and the docker engine if one answers."""
+    from sweeper.sandbox.docker import answers
+    from sweeper.sandbox.opening import connected
+    from sweeper.sandbox.store import Store
+
+    engine = await connected(1) if await answers() else None
+    try:
+        yield Store(store()), engine
+    finally:
+        if engine is not None:
+            engine.close()
 
 
 def _certificates(config: SandboxConfig) -> Path | None:

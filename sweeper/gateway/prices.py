@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import Any, NamedTuple
 
 from sweeper.errors import ConfigError
-from sweeper.gateway.contract import Protocol, Provider, Tokens
+from sweeper.gateway.contract import Provider, Tokens
 
 PICO = 1_000_000  # pico-dollars in a micro-dollar: prices per million tokens are whole numbers of them
 OUTPUT_PROBE = 1000
@@ -43,6 +43,12 @@ class Prices:
         self._tiers: dict[tuple[str, str], list[int] | None] = {}
         self._rates: dict[tuple[str, str, int], Rates] = {}
 
+    def load(self) -> None:
+        """Read the list, which takes a second once; without this the first question does."""
+        from genai_prices import data_snapshot
+
+        data_snapshot.get_snapshot()
+
     def rates(self, provider: Provider, model: str, input_tokens: int) -> Rates | None:
         """The rates of a call with so many input tokens, cached ones included."""
         name = (provider.name, model)
@@ -61,7 +67,7 @@ class Prices:
         """Raises ConfigError for a model that a money budget can't hold: no price, and no cap on tokens either."""
         if tokens is None and self.rates(provider, model, 0) is None:
             raise ConfigError(
-                f"no price is known for model {model!r} of provider {provider.name!r}, so no budget in dollars can hold it",
+                f"no price is known for model {model!r} of provider {provider.name!r}: no budget can hold it",
                 hint="cap its tokens, or use a model that the installed genai-prices knows",
             )
 
@@ -98,16 +104,13 @@ def _probe(provider: Provider, model: str, size: int) -> Rates:
         return price
 
     plain = total()
-    parts = [
-        plain,
-        total(cache_read_tokens=size),
-        total(cache_write_tokens=size),
-        total(cache_write_tokens=size, cache_write_1h_tokens=size),
-    ]
-    if provider.protocol is not Protocol.ANTHROPIC:
-        parts[3] = plain  # only there are one-hour writes asked and paid for
-    rates = [_pico(part / size) for part in parts]
-    return Rates(*rates, output=_pico((total(output_tokens=OUTPUT_PROBE) - plain) / OUTPUT_PROBE))
+    return Rates(
+        input=_pico(plain / size),
+        cached=_pico(total(cache_read_tokens=size) / size),
+        written=_pico(total(cache_write_tokens=size) / size),
+        written_1h=_pico(total(cache_write_tokens=size, cache_write_1h_tokens=size) / size),
+        output=_pico((total(output_tokens=OUTPUT_PROBE) - plain) / OUTPUT_PROBE),
+    )
 
 
 def _pico(dollars: Decimal) -> int:

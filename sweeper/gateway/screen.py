@@ -126,7 +126,8 @@ def _anthropic_remote(block: Json) -> bool:
 
 def _openai_remote(part: Json) -> bool:
     if part.get("type") in ("image_url", "input_image", "computer_screenshot", "file", "input_file", "item_reference"):
-        file = part.get("file") if isinstance(part.get("file"), dict) else part
+        inner = part.get("file")
+        file: Json = inner if isinstance(inner, dict) else part
         image = part.get("image_url")
         address = image.get("url") if isinstance(image, dict) else image
         inline = isinstance(address, str) and address.startswith("data:")

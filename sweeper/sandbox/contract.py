@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 from sweeper.records import Change, Listing, Owner
 
-WORK = "/work"
+WORK = "/swept"
 INPUTS = "/sweeper"
 HOME = "/home/sweeper"
 SANDBOX_UID = 65532  # used when the coordinator is root; otherwise the coordinator's own uid and gid
@@ -126,7 +126,8 @@ class Toolchain:
     """Which tools a snapshot needs. `name`: a folder of sandboxes/ or "" ; `image` overrides it on engines.
 
     `tools`: program names (argv[0]) that must resolve; `setup`: commands (argv lists) run once, networked and
-    without credentials, at the repository root; `key`: a digest over name, image, setup and lock-file blobs.
+    without credentials, at the repository root; `key`: a digest of the lock files that they install from.
+    `local`: folders of the work tree, relative to its root, where they put programs; first on PATH.
     """
 
     name: str = "python"
@@ -134,6 +135,7 @@ class Toolchain:
     tools: tuple[str, ...] = ()
     setup: tuple[tuple[str, ...], ...] = ()
     key: str = ""
+    local: tuple[str, ...] = ()
 
 
 class Tree(Protocol):

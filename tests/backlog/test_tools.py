@@ -38,15 +38,23 @@ def test_ruff_is_recognised(command: str) -> None:
 
 @pytest.mark.parametrize(
     "command",
-    ["", "ruff format --check .", "ruff", "flake8", "python x.py -m ruff check", "sh -c 'ruff check'", "uv ruff check"],
+    [
+        "",
+        "ruff format --check .",
+        "ruff",
+        "make lint",
+        "python x.py -m ruff check",
+        "sh -c 'ruff check'",
+        "uv ruff check",
+    ],
 )
 def test_other_commands_are_generic(command: str) -> None:
     tool = recognise(shlex.split(command))
     assert tool is GENERIC
-    assert tool.check(["flake8", "."]) == ["flake8", "."]
-    assert tool.unit_check(["flake8", "."]) == []
-    assert tool.fixers(["flake8", "."]) == []
-    assert tool.without_suppressions(["flake8", "."]) == []
+    assert tool.check(["make", "lint"]) == ["make", "lint"]
+    assert tool.unit_check(["make", "lint"]) == []
+    assert tool.fixers(["make", "lint"]) == []
+    assert tool.without_suppressions(["make", "lint"]) == []
 
 
 @pytest.mark.parametrize(
@@ -122,7 +130,7 @@ def test_a15_named_files_have_the_excludes_of_a_whole_run(project: Path) -> None
     assert len(said(plain.stdout, listing=listing, checkouts=(str(project),)).findings) == 2
     only_excluded = run(project, RUFF.unit_check(["ruff", "check", "."]), "vendored/m.py")
     result = said(only_excluded.stdout, only_excluded.stderr, code=only_excluded.returncode, listing=listing)
-    assert (result.state, "No Python files" in result.incomplete) == (CheckState.CLEAN, True)
+    assert (result.state, "No Python files" in result.why) == (CheckState.BROKEN, True)
 
 
 def test_a_check_changes_no_file_and_fixers_do(project: Path) -> None:

@@ -34,6 +34,7 @@ def test_the_copy_is_a_clean_repository(tmp_path: Path) -> None:
     assert not list(folder.rglob("__pycache__"))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("bwrap")
 def test_the_demo_drains_it_and_every_rung_settles_some(place: Place) -> None:
     place.commit({"a.txt": "a"})

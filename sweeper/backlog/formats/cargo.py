@@ -6,12 +6,15 @@ import re
 from typing import Any
 
 from sweeper.backlog.formats.documents import Lines
-from sweeper.backlog.formats.fields import items, record, string
+from sweeper.backlog.formats.fields import record, string
 from sweeper.backlog.parsed import Parsed, plain, raw
 
 NAME = "cargo-json"
 _SEVERITY = {"error": "error", "error: internal compiler error": "error", "warning": "warning"}
 _COMPILER_CODE = re.compile(r"E\d{4}")
+_OTHER_REASONS = frozenset(
+    {"compiler-artifact", "build-script-executed", "build-finished", "timing-info", "future-incompat-report"}
+)
 _MAX_EXPANSIONS = 64
 _NOT_COMPILED = "the project does not compile: "
 
@@ -23,12 +26,12 @@ def _visit(value: Any, parsed: Parsed) -> bool:
     if reason == "build-finished" and value.get("success") is not True:
         parsed.failed = parsed.failed or "cargo reports that the build failed"
     if reason != "compiler-message":
-        return True
+        return reason in _OTHER_REASONS
     message = record(value.get("message"))
     level, text = message.get("level"), message.get("message")
-    if not isinstance(level, str) or not isinstance(text, str):
+    if not isinstance(level, str) or not isinstance(text, str) or not isinstance(message.get("spans"), list):
         return False
-    spans = [record(span) for span in items(message.get("spans"))]
+    spans = [record(span) for span in message["spans"]]
     if level not in _SEVERITY:
         return True
     if not spans:  # "aborting due to 2 previous errors", "5 warnings emitted"
@@ -64,4 +67,4 @@ def _finish(parsed: Parsed) -> None:
         parsed.failed = ""
 
 
-LINES = Lines(names=("reason", "package_id"), visit=_visit, finish=_finish)
+LINES = Lines(names=("reason",), visit=_visit, finish=_finish)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 
+from sweeper.backlog.formats.documents import malformed
 from sweeper.backlog.formats.lines import digits
-from sweeper.backlog.formats.xml import element, skeleton
-from sweeper.backlog.parsed import Parsed, raw
+from sweeper.backlog.formats.xml import element, settled, skeleton
+from sweeper.backlog.parsed import Parsed, plain, raw
 
 NAME = "checkstyle"
 _SEVERITY = {"warning": "warning", "info": "info", "ignore": "info"}
-_RULE_PREFIX = re.compile(r"^(?:eslint\.rules\.|com\.puppycrawl\.tools\.checkstyle\.checks\.(?:\w+\.)*)")
+_RULE_PREFIX = re.compile(r"^(?:eslint\.rules\.|ShellCheck\.|com\.puppycrawl\.tools\.checkstyle\.checks\.(?:\w+\.)*)")
 _RULE_AT_END = re.compile(r" \(([\w/@-]+)\)$")
 
 
@@ -21,16 +22,22 @@ def looks_like(text: str) -> bool:
 def parse(stdout: bytes, stderr: bytes) -> Parsed:
     """The rule is the error's source; ESLint repeats it at the end of the message."""
     parsed, root = skeleton("checkstyle", stdout, stderr)
-    for file in root.iter("file") if root is not None else ():
-        for error in file.iter("error"):
-            rule = _RULE_PREFIX.sub("", error.get("source", ""))
-            message = error.get("message", "")
+    for file in root if root is not None else ():
+        if file.tag != "file":
+            malformed(parsed, file.tag)
+        for error in file:
+            if error.tag == "exception":
+                parsed.incomplete = parsed.incomplete or plain(error.text or "an exception", 300)
+                continue
+            if error.tag != "error" or "message" not in error.attrib:
+                malformed(parsed, error.tag)
+                continue
+            rule = _RULE_PREFIX.sub("", element(error.get("source", "")))
+            message = element(error.get("message", ""))
             named = _RULE_AT_END.search(message)
             if named and named[1] == rule:
                 message = message[: named.start()]
             severity = _SEVERITY.get(error.get("severity", "error"), "error")
             line, column = digits(error.get("line")), digits(error.get("column"))
             parsed.findings.append(raw(element(file.get("name", "")), line, column, rule, message, severity))
-        for exception in file.iter("exception"):
-            parsed.incomplete = parsed.incomplete or (exception.text or "an exception").strip()[:300]
-    return parsed
+    return settled(parsed)

@@ -8,9 +8,7 @@ from sweeper.backlog.formats.lines import TextLines
 from sweeper.backlog.parsed import Raw
 
 NAME = "codespell"
-TEXT = TextLines(
-    re.compile(r"^(?P<path>[^\r\n]+?):(?P<line>\d{1,9}): (?P<message>\S.* ==> \S.*)$"), rule="misspelling"
-)
+TEXT = TextLines(re.compile(r"^(?P<path>[^\r\n]+?):(?P<line>\d{1,9}): (?P<message>\S.* ==> \S.*)$"), rule="misspelling")
 
 
 def render(found: Raw) -> str:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
+from sweeper.backlog.formats.documents import malformed
 from sweeper.backlog.formats.lines import digits
-from sweeper.backlog.formats.xml import element, skeleton
+from sweeper.backlog.formats.xml import element, settled, skeleton
 from sweeper.backlog.parsed import Parsed, raw
 
 NAME = "cppcheck-xml"
@@ -19,7 +20,13 @@ def looks_like(text: str) -> bool:
 def parse(stdout: bytes, stderr: bytes) -> Parsed:
     """The first location is the place. What cppcheck says of its own run has none and is no finding."""
     parsed, root = skeleton("results", stdout, stderr)
-    for error in root.iter("error") if root is not None else ():
+    errors = root.find("errors") if root is not None else None
+    if root is not None and errors is None:
+        parsed.failed = parsed.failed or "cppcheck's report has no list of errors"
+    for error in errors if errors is not None else ():
+        if error.tag != "error" or "msg" not in error.attrib:
+            malformed(parsed, error.tag)
+            continue
         location = error.find("location")
         severity = error.get("severity", "error")
         if location is None and severity == "information":
@@ -28,6 +35,6 @@ def parse(stdout: bytes, stderr: bytes) -> Parsed:
         if location is not None:
             path = element(location.get("file", ""))
             line, column = digits(location.get("line")), digits(location.get("column"))
-        rule, message = error.get("id", ""), error.get("msg", "")
+        rule, message = element(error.get("id", "")), element(error.get("msg", ""))
         parsed.findings.append(raw(path, line, column, rule, message, _SEVERITY.get(severity, "error")))
-    return parsed
+    return settled(parsed)

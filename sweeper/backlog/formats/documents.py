@@ -19,6 +19,7 @@ _DECODER = json.JSONDecoder()
 _START = re.compile(r"^[ \t\ufeff]*([\[{]|null[ \t\r]*$)", re.MULTILINE)
 _SPACE = re.compile(r"[ \t\r\n]*")
 _OPENING = re.compile(r"\[\s*[\]{]|\{\s*[}\"]|null")
+_INLINE = re.compile(r"\[\s*\{\s*\"|\{\s*\"")
 _EMPTY_LIST = re.compile(r"\[\s*\]|null")
 MAX_CANDIDATES = 1000
 _SAMPLE = 1 << 16
@@ -120,9 +121,7 @@ def find(text: str, read: Callable[[str, int], int | None]) -> list[str] | None:
                 end = read(text, start)
             except json.JSONDecodeError as error:
                 if "\n" in text[start : error.pos].strip():
-                    raise Broken(
-                        f"the JSON document is not whole: {error.msg} at character {error.pos}"
-                    ) from None
+                    raise Broken(f"the JSON document is not whole: {error.msg} at character {error.pos}") from None
                 continue
             if end is not None:
                 break
@@ -137,17 +136,26 @@ def find(text: str, read: Callable[[str, int], int | None]) -> list[str] | None:
 def opening(text: str) -> str:
     """What follows from the first place where a document seems to start, "" if there is none."""
     for start in starts(text):
-        if _OPENING.match(text, start):
+        at_beginning = not text[text.rfind("\n", 0, start) + 1 : start].strip(" \t\ufeff")
+        if (_OPENING if at_beginning else _INLINE).match(text, start):
             return text[start:]
     return ""
 
 
-def first_line(text: str) -> str:
-    """The first line that looks like an object of its own."""
-    for line in text.splitlines():
-        if line.startswith("{"):
-            return line[:_SAMPLE]
-    return ""
+def empty_list(text: str) -> bool:
+    return bool(_EMPTY_LIST.match(opening(text)))
+
+
+def first_object(text: str) -> dict[str, Any]:
+    """The object that the text begins with, or the first line that does; {} if there is none or it is not whole."""
+    text = opening(text)
+    if text.startswith("{"):
+        try:
+            value, _ = decode(text, 0)
+        except (ValueError, RecursionError):
+            return {}
+        return value if isinstance(value, dict) else {}
+    return {}
 
 
 def _has(text: str, names: tuple[str, ...]) -> bool:
@@ -168,7 +176,7 @@ class Document:
     `visit(result, parsed)` adds what one result says; False if its shape is not known. `finish(members, parsed)`
     gets the other members of an object. `required` members make an object a document of this format.
     `counts`: the elements of the array are files, so that none means that no file was looked at. `leads`: the
-    results are the object's first member.
+    results are the object's first member, and it has no others but the `required` and `optional` ones.
     """
 
     names: tuple[str, ...]
@@ -178,6 +186,7 @@ class Document:
     finish: Callable[[dict[str, Any], Parsed], None] = field(default=lambda members, parsed: None)
     counts: bool = False
     leads: bool = False
+    optional: tuple[str, ...] = ()
 
     def looks_like(self, text: str) -> bool:
         text = opening(text)
@@ -241,6 +250,8 @@ class Document:
         found, end = members(text, start, self.results, visit)
         if not all(name in found for name in self.required):
             return None
+        if self.leads and not found.keys() <= {*self.required, *self.optional}:
+            return None
         if found.get(self.results) not in (None, []):
             malformed(parsed, found[self.results])
         self.finish(found, parsed)
@@ -249,14 +260,18 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """A format of one JSON object a line. `visit` and `names` as in `Document`; `finish` is called at the end."""
+    """A format of one JSON object a line, all of which have members of these `names`.
+
+    `visit` as in `Document`; `finish` is called at the end.
+    """
 
     names: tuple[str, ...]
     visit: Visit
     finish: Callable[[Parsed], None] = field(default=lambda parsed: None)
 
     def looks_like(self, text: str) -> bool:
-        return _has(first_line(text), self.names)
+        first = first_object(text)
+        return bool(first) and all(name in first for name in self.names)
 
     def parse(self, stdout: bytes, stderr: bytes) -> Parsed:
         parsed = self._parse(stdout)

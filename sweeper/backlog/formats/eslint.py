@@ -50,5 +50,9 @@ def _finish(members: dict[str, Any], parsed: Parsed) -> None:
 
 DOCUMENT = Document(names=("filePath", "messages"), visit=_visit, counts=True)
 META = Document(
-    names=("results", "metadata"), visit=_meta, results="results", required=("results", "metadata"), finish=_finish
+    names=("filePath", "messages", "metadata"),
+    visit=_meta,
+    results="results",
+    required=("results", "metadata"),
+    finish=_finish,
 )

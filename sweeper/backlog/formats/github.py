@@ -20,7 +20,7 @@ _GROUP = re.compile(r"^::(?:end)?group::")
 _PROPERTY = re.compile(r"(?:^|,)([A-Za-z]+)=([^,]*)")
 _SEVERITY = {"error": "error", "warning": "warning", "notice": "info"}
 _TITLE = re.compile(r"^(?:[\w .-]+ \(([^()]+)\)|(?:Pyrefly|Ruff) (\S+)|([\w./@-]+(?:\([\w./@-]+\))?))$")
-_PLACE = re.compile(r"^(?:[^\s:]+:)?\d+(?::\d+)?: ?|^\d+:\d+ (?=\[)")
+_PLACE = re.compile(r"^\d+:\d+ (?=\[)|^(?:[^\s:]+:)?\d+(?::\d+)?: ?")
 _RULE = re.compile(r"^(?:\[([\w./-]+)\]|([A-Z][A-Za-z]*/[A-Z]\w+):|([A-Z]{1,6}\d{2,6}):?) ")
 _ESCAPES = {"%": "%25", "\r": "%0D", "\n": "%0A", ":": "%3A", ",": "%2C"}
 
@@ -46,7 +46,7 @@ def parse(stdout: bytes, stderr: bytes) -> Parsed:
 
 def _raw(match: re.Match[str]) -> Raw:
     properties = {name.lower(): _unescape(value) for name, value in _PROPERTY.findall(match[2])}
-    message = _unescape(match[3])
+    message = _unescape(match[3]).partition("\n  help: ")[0]
     title = _TITLE.match(properties.get("title", ""))
     rule = next((name for name in title.groups() if name), "") if title else ""
     message = _PLACE.sub("", message, count=1)

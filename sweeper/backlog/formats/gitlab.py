@@ -43,10 +43,8 @@ DOCUMENT = Document(names=("description", "location", "path", "fingerprint"), vi
 
 
 def looks_like_stream(text: str) -> bool:
-    opening = documents.opening(text)
-    return opening.startswith("{") and all(
-        f'"{name}"' in opening[: 1 << 16] for name in ("description", "location", "path", "check_name", "categories")
-    )
+    first = documents.first_object(text.replace("\0", " "))
+    return {"description", "location", "check_name", "categories"} <= first.keys()
 
 
 def parse_stream(stdout: bytes, stderr: bytes) -> Parsed:

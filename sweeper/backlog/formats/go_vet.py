@@ -69,6 +69,4 @@ def _add(analyser: str, diagnostics: Any, parsed: Parsed) -> None:
         if place is None or not isinstance(entry.get("message"), str):
             documents.malformed(parsed, diagnostic)
             continue
-        parsed.findings.append(
-            raw(place[1], digits(place[2]), digits(place[3]), analyser, entry["message"], "error")
-        )
+        parsed.findings.append(raw(place[1], digits(place[2]), digits(place[3]), analyser, entry["message"], "error"))

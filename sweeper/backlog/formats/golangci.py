@@ -43,4 +43,12 @@ def _finish(members: dict[str, Any], parsed: Parsed) -> None:
         parsed.failed = f"golangci-lint reports: {plain(error, 300)}"
 
 
-DOCUMENT = Document(names=("Issues",), leads=True, visit=_visit, results="Issues", required=("Issues",), finish=_finish)
+DOCUMENT = Document(
+    names=("Issues",),
+    leads=True,
+    visit=_visit,
+    results="Issues",
+    required=("Issues",),
+    optional=("Report",),
+    finish=_finish,
+)

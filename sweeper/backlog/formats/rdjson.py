@@ -39,4 +39,4 @@ def _visit(value: Any, parsed: Parsed) -> bool:
 
 
 DOCUMENT = Document(names=("diagnostics",), visit=_visit, results="diagnostics", required=("diagnostics",))
-LINES = Lines(names=("message", "location", "path"), visit=_visit)
+LINES = Lines(names=("message", "location"), visit=_visit)

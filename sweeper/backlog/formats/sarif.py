@@ -58,6 +58,10 @@ def parse(stdout: bytes, stderr: bytes) -> Parsed:
 
 def _run(run: dict[str, Any], parsed: Parsed) -> None:
     rules = items(at(run, ("tool", "driver", "rules")))
+    if "results" not in run:
+        parsed.failed = parsed.failed or "the SARIF log has a run that looked for no results"
+    elif run["results"] is not None and not isinstance(run["results"], list):
+        documents.malformed(parsed, run["results"])
     for result in items(run.get("results")):
         if not isinstance(result, dict) or not isinstance(result.get("message"), dict):
             documents.malformed(parsed, result)
@@ -151,4 +155,3 @@ def uri_to_path(uri: str) -> str:
         rest = "/" + rest[2:].partition("/")[2]
     path = os.fsdecode(unquote_to_bytes(rest.encode("utf-8", "surrogateescape")))
     return path[1:] if _DRIVE.match(path) else path
-

@@ -21,6 +21,7 @@ FIELDS = Fields(
     severities={"warning": "warning", "info": "info", "style": "info"},
 )
 _PARSER = re.compile(r"1\d{3}")
+_WHERE = "1009"  # "The mentioned syntax error was in this ..."
 
 
 def _visit(value: Any, parsed: Parsed) -> bool:
@@ -28,7 +29,8 @@ def _visit(value: Any, parsed: Parsed) -> bool:
     found = FIELDS.raw(value)
     if found is None or not found.rule:
         return False
-    kind = SYNTAX if _PARSER.fullmatch(found.rule) and found.severity == "error" else found.kind
+    not_parsed = _PARSER.fullmatch(found.rule) and found.severity == "error"
+    kind = SYNTAX if not_parsed or found.rule == _WHERE else found.kind
     parsed.findings.append(found._replace(rule=f"SC{found.rule}", kind=kind))
     return True
 

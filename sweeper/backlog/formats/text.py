@@ -14,13 +14,20 @@ NAME = "text"
 # Anchored on the first ":<digits>" from the left that a message follows; a drive letter is part of the path.
 _PLACE = re.compile(
     r"^(?P<path>(?:[A-Za-z]:[\\/])?[^\r\n]+?):(?P<line>\d{1,9})(?::(?P<column>\d{1,9})(?::\d{1,9}:\d{1,9}(?=:))?)?"
-    r"(?:-\d{1,9})?:(?P<rest>.*)$"
+    r"(?:-\d{1,9})?:(?P<rest>(?!\d{1,9}(?:\s|$)).*)$"
 )
-_LEVEL_FIRST = re.compile(r"^(ERROR|WARN|WARNING|INFO) +(?=\S)")
+# An URL, the place in rustc's and ruff's blocks of several lines, a continuation, a document.
+_NOT_A_PLACE = re.compile(
+    r"^(?!file:)[A-Za-z][A-Za-z0-9+.-]*://|^\s*-->|^\t|^\s*(?:\{\s*\"|\[\s*[{\"]|<|\"[\w$-]+\": )"
+)
+_INDENTED = re.compile(  # pyright's
+    r"^ +(?P<path>\S.*?):(?P<line>\d{1,9}):(?P<column>\d{1,9})(?P<rest> - (?:error|warning|information)\b.*)$"
+)
+_NOTED = re.compile(r"\[[A-Z]{1,4}\d{3,5}\]$")  # ShellCheck calls its mildest findings notes
+_LEVEL_FIRST = re.compile(r"^\[?(ERROR|WARN|WARNING|INFO)\]? +(?=\S)")
 _BARE_PLACE = re.compile(
     r"^(?P<path>(?:[A-Za-z]:[\\/])?[^\s:]+):(?P<line>\d{1,9})(?::(?P<column>\d{1,9}))?(?P<rest>\s.*)$"
 )
-_URL = re.compile(r"^(?!file:)[A-Za-z][A-Za-z0-9+.-]*://")
 _SEVERITY = re.compile(
     r"^(?:- )?(?:fatal )?(?:(error|warning|note|info|hint|help|information)\b|"
     r"\[(?:error|warning|info)\](?=\s))\s*(?:\[([\w./-]+)\])?:?\s+",
@@ -30,10 +37,10 @@ _BRACKETED = re.compile(r"^\[([A-Za-z][\w./-]*)(?:\([\w-]+\))?(?:, ?[^\]]*)?\]:?
 _CODE = re.compile(r"^([A-Z]{1,10}[0-9]{1,6}|[a-z][a-z0-9]*(?:-[a-z0-9]+)+(?=:))\b:?\s+(?:\[\*\]\s+)?")
 _PREFIXED = re.compile(r"^[CRWEFI]:\s?(?:\[Correct(?:able|ed)\] )?([a-z][a-z0-9-]*|[A-Z]\w*(?:/\w+)+):\s+")
 _TRAILING = re.compile(
-    r"\s+(?:\[([A-Za-z][\w./+=@-]*(?:\([\w./@-]+\))?)\]|\(([a-z][a-z0-9]*(?:[-/][a-z0-9]+)+|report[A-Z][A-Za-z]+)\))$"
+    r"\s+(?:\[(-W[\w+=-]+|[A-Za-z][\w./+=@-]*(?:\([\w./@-]+\))?)\]|\(([a-z][a-z0-9]*(?:[-/][a-z0-9]+)+|report[A-Z][A-Za-z]+)\))$"
 )
 _LEVEL_LAST = re.compile(r"\s+\[(error|warning|info)\]$")  # stylelint's `unix`
-_LEVEL_OF_RULE = re.compile(r"^(Error|Warning)/(?=.)")  # ESLint's and oxlint's `unix`
+_LEVEL_OF_RULE = re.compile(r"^(error|warning)/(?=.)", re.I)  # ESLint's and oxlint's `unix`
 _LEVEL = {"error": "error", "warning": "warning", "warn": "warning"}
 _ASIDE = frozenset({"note", "hint", "help"})
 
@@ -51,7 +58,9 @@ def render(found: Raw) -> str:
 
 def _place(line: str) -> re.Match[str] | None:
     match = _PLACE.match(line) or _BARE_PLACE.match(line)
-    return None if match is None or _URL.match(line) else match
+    if match is None or _NOT_A_PLACE.match(line):
+        return _INDENTED.match(line)
+    return match
 
 
 def _rule(rest: str) -> tuple[str, str]:
@@ -96,11 +105,12 @@ def _add(match: re.Match[str], parsed: Parsed) -> bool:
     level = _SEVERITY.match(message)
     if level:
         word = (level[1] or level[0].strip("- []\t")).lower()
-        if word in _ASIDE:
+        if word in _ASIDE and not _NOTED.search(message):
             return bool(parsed.findings) and parsed.findings[-1].path == path
         severity = _LEVEL.get(word, "info")
         rule = level[2] or ""
         message = message[level.end() :]
+    message = message.removeprefix("- ")
     last = _LEVEL_LAST.search(message)
     if last:
         severity, message = _LEVEL.get(last[1], "info"), message[: last.start()]

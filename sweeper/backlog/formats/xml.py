@@ -41,6 +41,14 @@ def skeleton(tag: str, stdout: bytes, stderr: bytes) -> tuple[Parsed, Element | 
     return no_document("\n".join(texts)), None
 
 
+def settled(parsed: Parsed) -> Parsed:
+    """Elements of no known shape mean that the document was not understood."""
+    if parsed.malformed:
+        parsed.understood = False
+        parsed.unparsed += parsed.malformed
+    return parsed
+
+
 def _hide(text: str) -> str:
     return re.sub(r"[\udc80-\udcff]", lambda match: chr(ord(match[0]) - 0xDC00 + 0xF700), text)
 
