@@ -19,9 +19,8 @@ from sweeper.backlog.partition import ATTRIBUTES, FileFacts, Partitioned, file_f
 from sweeper.backlog.paths import to_root
 from sweeper.config import SweepConfig
 from sweeper.errors import CheckBroken
-from sweeper.ledger.contract import Queued
 from sweeper.policy import Scope
-from sweeper.records import CheckResult, CheckState, Finding, Partition, Unit
+from sweeper.records import CheckResult, CheckState, Finding, Partition
 from sweeper.repo import Repo
 from sweeper.sandbox import lockfiles
 from sweeper.sandbox.contract import Name, Role, Snapshot, Toolchain
@@ -199,20 +198,6 @@ async def _facts(workshop: Workshop, ground: Ground, findings: Sequence[Finding]
         for path, head in heads.items():
             facts[os.fsdecode(path)] = file_facts(head, sizes[path], attributes.get(path), ignored=path in ignored)
     return facts
-
-
-def queue(workshop: Workshop, ground: Ground, units: Sequence[Unit], round_number: int, ladder: str) -> list[Queued]:
-    """Units with their place: a digest of their blobs and the ladder, so that a change of either starts anew."""
-    listing = ground.snapshot.listing
-
-    def place(unit: Unit) -> str:
-        digest = hashlib.sha256(ladder.encode())
-        for path in unit.paths:
-            entry = listing.get(os.fsencode(path))
-            digest.update(f"\0{entry.oid if entry else ''}".encode())
-        return digest.hexdigest()[:32]
-
-    return [Queued(unit, round_number, place=place(unit)) for unit in units]
 
 
 def tally(findings: Iterable[Finding]) -> Tally:

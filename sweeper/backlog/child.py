@@ -75,8 +75,9 @@ class Parser:
         """What a check said whose output lies in two files (a missing file is an empty one).
 
         `listing` is the tree that was checked, with its changes: paths are resolved against it; without it
-        only by name. `pattern`: a user's expression for lines of text; `format` is not asked then. `checkouts`: the absolute directories where the repository's root was. `foreign`: the
-        check ran in some other checkout. Raises ConfigError for an unknown format; everything else is a state.
+        only by name. `pattern`: a user's expression for lines of text; `format` is not asked then.
+        `checkouts`: the absolute directories where the repository's root was. `foreign`: the check ran in some
+        other checkout. Raises ConfigError for an unknown format; everything else is a state.
         """
         if format != "auto" and format not in FORMATS and not pattern:
             raise ConfigError(f"unknown format {format!r}", hint=f"Known formats: auto, {', '.join(sorted(FORMATS))}.")

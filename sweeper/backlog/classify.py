@@ -63,6 +63,11 @@ def _broken(
         )
     if any(item.kind != FATAL for item in parsed.findings):
         return ""
+    return _without_findings(reading, exit_code, meaning, ended)
+
+
+def _without_findings(reading: Reading, exit_code: int | None, meaning: CheckState | None, ended: str) -> str:
+    parsed = reading.parsed
     if parsed.findings:
         return _quote(f"the check could not do its work ({ended}): {parsed.findings[0].message}", reading)
     if reading.nothing:

@@ -12,9 +12,10 @@ from sweeper.cli.console import Console
 from sweeper.cli.options import Wanted
 from sweeper.config import Config, SweepConfig
 from sweeper.errors import ConfigError
-from sweeper.fire import Fired, Hooks, Order, Tools, fire
+from sweeper.fire import Fired, fire
 from sweeper.ledger.contract import Ledger, Run
 from sweeper.live import Live
+from sweeper.order import Hooks, Order, Tools
 from sweeper.plan import plan
 from sweeper.repo import Repo
 from sweeper.report.document import plan_document, report_document

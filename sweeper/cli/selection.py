@@ -14,8 +14,8 @@ from sweeper.backlog.tools import recognise
 from sweeper.cli.options import Wanted
 from sweeper.config import SweepConfig, argv
 from sweeper.errors import CheckBroken, ConfigError
-from sweeper.fire import Tools
 from sweeper.ground import Selection
+from sweeper.order import Tools
 from sweeper.records import CheckState
 
 

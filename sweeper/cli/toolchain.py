@@ -73,7 +73,7 @@ async def _build(console: Console, names: tuple[str, ...], path: Path | None, ba
 def _wanted(names: Sequence[str], config: Config) -> list[tuple[str, Toolchain]]:
     """What to make, by name. Raises ConfigError for a name that is neither a sweep nor an image that ships."""
     from sweeper.errors import ConfigError
-    from sweeper.fire import toolchain
+    from sweeper.order import toolchain
     from sweeper.sandbox.contract import Toolchain
     from sweeper.sandbox.images import definitions_here
 

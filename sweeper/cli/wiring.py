@@ -21,7 +21,7 @@ from sweeper.repo import Repo
 from sweeper.sandbox.contract import Backend, Probe, Toolchain
 
 if TYPE_CHECKING:
-    from sweeper.fire import Tools
+    from sweeper.order import Tools
     from sweeper.sandbox.docker import Docker
     from sweeper.sandbox.engine import Engine
     from sweeper.sandbox.store import Store
@@ -89,7 +89,7 @@ async def workbench(
     Raises NoSandbox with every backend's reasons if none works here.
     """
     from sweeper.backlog.child import Parser
-    from sweeper.fire import Tools
+    from sweeper.order import Tools
 
     async with AsyncExitStack() as stack:
         owner = make_owner()

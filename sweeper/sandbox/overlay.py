@@ -46,7 +46,7 @@ class Overlays:
         folder = await self._store.tree(tree)
         if not toolchain.setup:
             return Prepared(image, Base(tree.listing), (folder,))
-        tag = self._set_up.tag(toolchain, image)
+        tag = self._set_up.tag(toolchain, image, self.name)
 
         async def build(target: Path) -> None:
             async with self._taking:

@@ -50,9 +50,9 @@ class SetUp:
     manner: Manner
     certificates: Path | None = None
 
-    def tag(self, toolchain: Toolchain, image: str) -> str:
-        """Named by what decides what is installed, never by a commit."""
-        key = f"{toolchain.key} {toolchain.setup} {image} {self.manner.user} {toolchain.local}"
+    def tag(self, toolchain: Toolchain, image: str, workspace: str) -> str:
+        """Named by what decides what is installed and by the kind of workspace, never by a commit."""
+        key = f"{toolchain.key} {toolchain.setup} {image} {self.manner.user} {toolchain.local} {workspace}"
         return f"sweeper/setup:{hashlib.sha256(key.encode()).hexdigest()[:32]}"
 
     async def run(

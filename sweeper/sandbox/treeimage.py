@@ -85,7 +85,7 @@ class TreeImages:
 
     async def _with_setup(self, toolchain: Toolchain, folder: Path, image: str, tree: Tree) -> str:
         """The image after the toolchain's commands, without the commit's own files: it serves other commits too."""
-        tag = self._set_up.tag(toolchain, image)
+        tag = self._set_up.tag(toolchain, image, self.name)
         if found := await self._images.find(tag):
             return found
         scratch = f"sweeper/tree:{secrets.token_hex(16)}"

@@ -11,7 +11,7 @@ from sweeper.backlog.signs import SIGNS
 from sweeper.backlog.tools import GENERIC, RUFF, TOOLS, recognise
 from sweeper.cli import starter
 from sweeper.config import Config, argv
-from sweeper.fire import with_default_ladder
+from sweeper.order import with_default_ladder
 from sweeper.records import BaseEntry
 from tests.backlog.samples import tree
 

@@ -64,13 +64,23 @@ async def agent_at(door: Door) -> AsyncIterator[Agent]:
 
 @contextlib.asynccontextmanager
 async def gateway_before(
-    script: Script, folder: Path, *, fire_usd: float = 100.0, slots: int = 16, **more: Any
+    script: Script,
+    folder: Path,
+    *,
+    fire_usd: float = 100.0,
+    slots: int = 16,
+    address: tuple[str, int] | None = None,
+    **more: Any,
 ) -> AsyncIterator[tuple[Gateway, ModelServer, Budget]]:
     budget = Budget(LimitsConfig(usd_per_fire=fire_usd, usd_per_day=1000.0))
     async with ModelServer(script, keys=frozenset({KEY})) as server:
         providers = [Provider(name, server.url, KEY, protocol) for name, protocol in PROTOCOLS.items()]
-        async with Gateway(providers, budget, folder=folder, slots=slots, **more) as gateway:
+        gateway = Gateway(providers, budget, folder=folder, slots=slots, **more)
+        await gateway.start(address)
+        try:
             yield gateway, server, budget
+        finally:
+            await gateway.aclose()
 
 
 def asking(kind: str, *, stream: bool = False, text: str = "Fix it.", limit: int | None = 2000, **more: Any) -> Any:

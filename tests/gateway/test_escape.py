@@ -168,8 +168,8 @@ async def test_models_are_listed_without_asking_the_provider(folder: Path) -> No
 
 @pytest.mark.anyio
 async def test_the_shared_address_knows_callers_by_their_token(folder: Path) -> None:
-    async with gateway_before(lambda asked: Say(), folder) as (gateway, server, _):
-        await gateway.start(("127.0.0.1", 0))
+    address = ("127.0.0.1", 0)
+    async with gateway_before(lambda asked: Say(), folder, address=address) as (gateway, server, _):
         door = await door_for(gateway, "messages")
         assert door.address is not None
         url = "http://{}:{}".format(*door.address)

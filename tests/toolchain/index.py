@@ -21,13 +21,24 @@ def authority(folder: Path, address: str) -> Path:
     ca, key, request, signed = (folder / name for name in ("ca.pem", "key.pem", "request.pem", "signed.pem"))
     extensions = folder / "extensions"
     extensions.write_text(f"subjectAltName=IP:{address}\n")
-    new = ["openssl", "req", "-newkey", "rsa:2048", "-nodes", "-subj"]
-    sign = ["-CA", ca, "-CAkey", folder / "ca-key.pem", "-CAcreateserial", "-days", "2", "-extfile", extensions]
-    for command in (
+    new: list[str | Path] = ["openssl", "req", "-newkey", "rsa:2048", "-nodes", "-subj"]
+    sign: list[str | Path] = [
+        "-CA",
+        ca,
+        "-CAkey",
+        folder / "ca-key.pem",
+        "-CAcreateserial",
+        "-days",
+        "2",
+        "-extfile",
+        extensions,
+    ]
+    commands: tuple[list[str | Path], ...] = (
         [*new, "/CN=sweeper test authority", "-x509", "-days", "2", "-keyout", folder / "ca-key.pem", "-out", ca],
         [*new, "/CN=index", "-keyout", key, "-out", request],
         ["openssl", "x509", "-req", "-in", request, *sign, "-out", signed],
-    ):
+    )
+    for command in commands:
         subprocess.run(command, check=True, capture_output=True)
     ca.chmod(0o644)
     return ca

@@ -70,7 +70,9 @@ def image_of(box: Box) -> str:
     """The toolchain image as it is: with the authority in its definition it would be another one."""
     if box.factory.name == "bubblewrap":
         return ""
-    return str(box.portal.call(box.backend._open).images._tag("python"))  # type: ignore[attr-defined]
+    made = box.backend
+    assert isinstance(made, Docker)
+    return box.portal.call(made._open).images._tag("python")
 
 
 @pytest.mark.slow

@@ -44,7 +44,7 @@ from sweeper.backlog.formats import (
     yamllint,
     zizmor,
 )
-from sweeper.backlog.formats.documents import Document, Lines
+from sweeper.backlog.formats.declared import Document, Lines
 from sweeper.backlog.formats.lines import TextLines
 from sweeper.backlog.parsed import Parsed
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sweeper.backlog.formats.documents import Document
+from sweeper.backlog.formats.declared import Document
 from sweeper.backlog.formats.fields import Fields, items, record, string
 from sweeper.backlog.parsed import SYNTAX, Parsed, raw
 

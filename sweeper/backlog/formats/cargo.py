@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from sweeper.backlog.formats.documents import Lines
+from sweeper.backlog.formats.declared import Lines
 from sweeper.backlog.formats.fields import record, string
 from sweeper.backlog.parsed import Parsed, plain, raw
 

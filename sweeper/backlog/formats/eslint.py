@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from sweeper.backlog.formats.documents import Document, malformed
+from sweeper.backlog.formats.declared import Document
+from sweeper.backlog.formats.documents import malformed
 from sweeper.backlog.formats.fields import Fields, items, record
 from sweeper.backlog.parsed import IGNORED, SYNTAX, Parsed
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import unquote
 
-from sweeper.backlog.formats.documents import Document
+from sweeper.backlog.formats.declared import Document
 from sweeper.backlog.formats.fields import Fields
 from sweeper.backlog.formats.lines import digits, each_line
 from sweeper.backlog.formats.residue import leftover

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from sweeper.backlog.formats import documents
-from sweeper.backlog.formats.documents import Document
+from sweeper.backlog.formats.declared import Document
 from sweeper.backlog.formats.fields import Fields, at, record, string
 from sweeper.backlog.parsed import Parsed, strip_ansi
 

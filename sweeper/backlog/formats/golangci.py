@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from sweeper.backlog.formats.documents import Document
+from sweeper.backlog.formats.declared import Document
 from sweeper.backlog.formats.fields import Fields, at, items, record, string
 from sweeper.backlog.parsed import Parsed, plain
 

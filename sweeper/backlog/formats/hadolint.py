@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from sweeper.backlog.formats.documents import Document
+from sweeper.backlog.formats.declared import Document
 from sweeper.backlog.formats.fields import Fields
 from sweeper.backlog.formats.lines import TextLines
 from sweeper.backlog.parsed import SYNTAX, Parsed, Raw

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sweeper.backlog.formats.documents import Lines
+from sweeper.backlog.formats.declared import Lines
 from sweeper.backlog.formats.fields import Fields, record
 from sweeper.backlog.parsed import Parsed
 

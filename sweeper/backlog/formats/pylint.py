@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from sweeper.backlog.formats.documents import Document
+from sweeper.backlog.formats.declared import Document
 from sweeper.backlog.formats.fields import Fields, at, record
 from sweeper.backlog.parsed import Parsed
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from sweeper.backlog.formats.documents import Document, malformed
+from sweeper.backlog.formats.declared import Document
+from sweeper.backlog.formats.documents import malformed
 from sweeper.backlog.formats.fields import Fields, record
 from sweeper.backlog.parsed import Parsed
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from sweeper.backlog.formats.documents import Document, malformed
+from sweeper.backlog.formats.declared import Document
+from sweeper.backlog.formats.documents import malformed
 from sweeper.backlog.formats.fields import Fields, items, record, string
 from sweeper.backlog.parsed import IGNORED, SYNTAX, Parsed, plain, raw
 

@@ -61,7 +61,8 @@ ZIZMOR = Tool(
     name="zizmor",
     programs=("zizmor",),
     value_options=words(
-        "--format -c --config -p --persona --min-severity --min-confidence --gh-token --gh-hostname --cache-dir --collect "
+        "--format -c --config -p --persona --min-severity --min-confidence --gh-token --gh-hostname "
+        "--cache-dir --collect "
         "--color"
     ),
     dropped=dropped("--fix --no-exit-codes --no-progress -v --verbose -q --quiet"),
@@ -143,7 +144,8 @@ CODESPELL = Tool(
     name="codespell",
     programs=("codespell", "codespell_lib"),
     value_options=words(
-        "-D --dictionary --builtin -I --ignore-words -L --ignore-words-list -x --exclude-file -q --quiet-level -S --skip "
+        "-D --dictionary --builtin -I --ignore-words -L --ignore-words-list -x --exclude-file -q --quiet-level "
+        "-S --skip "
         "-r --regex --ignore-regex --ignore-multiline-regex --uri-ignore-words-list -A --after-context -B "
         "--before-context -C --context --config --toml"
     ),
@@ -177,13 +179,15 @@ SEMGREP = Tool(
     programs=("semgrep", "opengrep"),
     command=("scan",),
     value_options=words(
-        "--config -e --pattern -l --lang -j --jobs --exclude --include --exclude-rule --max-memory --timeout --severity "
-        "--timeout-threshold --max-target-bytes --metrics --baseline-commit --replacement"
+        "--config -e --pattern -l --lang -j --jobs --exclude --include --exclude-rule --max-memory "
+        "--timeout --severity "
+        "--timeout-threshold --max-target-bytes --baseline-commit --replacement"
     ),
     short={"-c": "--config", "-f": "--config"},
     dropped=dropped(
         "--sarif --text --emacs --vim --gitlab-sast --gitlab-secrets --junit-xml --error -a --autofix --dryrun "
         "-v --verbose --debug",
+        "--metrics "
         "-o --output --json-output --sarif-output --text-output --emacs-output --vim-output --gitlab-sast-output "
         "--gitlab-secrets-output --junit-xml-output",
     ),

@@ -38,12 +38,13 @@ ESLINT = Tool(
 TSC = Tool(
     name="tsc",
     programs=("tsc", "vue-tsc"),
-    value_options=words("--pretty -p --project -t --target -m --module --outDir --rootDir --lib --types --jsx"),
+    value_options=words("-p --project -t --target -m --module --outDir --rootDir --lib --types --jsx"),
     dropped=dropped("-w --watch --listFiles --listEmittedFiles --diagnostics --extendedDiagnostics"),
     machine_format=("--pretty", "false"),
     format="tsc",
     check_options=("--noEmit",),
     whole_project=True,
+    booleans=True,
     exit_codes=codes(findings=(1, 2)),
     streams=("stdout",),
     config_files=("tsconfig.json", "jsconfig.json", "tsconfig.*.json"),
@@ -96,7 +97,8 @@ STYLELINT = Tool(
     name="stylelint",
     programs=("stylelint",),
     value_options=words(
-        "--formatter --config -c --config-basedir --ignore-path -i --ignore-pattern --ip --custom-syntax --globby-options"
+        "--formatter --config -c --config-basedir --ignore-path -i --ignore-pattern --ip "
+        "--custom-syntax --globby-options"
     ),
     short={"-f": "--formatter"},
     dropped=dropped(

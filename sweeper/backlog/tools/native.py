@@ -109,7 +109,7 @@ CPPCHECK = Tool(
     programs=("cppcheck",),
     value_options=words("-I -D -U -j -i -x"),
     dropped=dropped(
-        "--xml --verbose -v --dump",
+        "--verbose -v --dump",
         "--template --template-location --output-file --error-exitcode --xml-version --output-format "
         "--checkers-report --cppcheck-build-dir",
     ),

@@ -103,14 +103,14 @@ MYPY = Tool(
     name="mypy",
     programs=("mypy",),
     value_options=words(
-        "--config-file --python-version --platform --python-executable --exclude --cache-dir --output "
+        "--config-file --python-version --platform --python-executable --exclude --output "
         "--follow-imports --enable-error-code --disable-error-code -m --module -p --package -c --command "
         "--custom-typeshed-dir --always-true --always-false"
     ),
     short={"-O": "--output"},
     dropped=dropped(
         "--pretty --show-error-context --error-summary --show-error-end -v --verbose",
-        "--junit-xml --txt-report --html-report --xml-report --any-exprs-report --linecount-report",
+        "--cache-dir --junit-xml --txt-report --html-report --xml-report --any-exprs-report --linecount-report",
     ),
     machine_format=("--output", "json"),
     format="mypy-json",

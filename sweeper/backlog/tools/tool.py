@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sweeper.backlog.parsed import How
@@ -36,7 +37,8 @@ class Tool:
     a fixer, safest first; `fix_command` takes the place of `command` there, `fix_script` is a shell script around
     "{fix}" whose arguments are the files. `no_suppressions` shows what suppression comments hide.
     `whole_project`: its findings of one file depend on others, so only whole runs judge. `passes_on`: what follows
-    "--" is for another program. `exit_codes` gives the meaning of the codes; an unlisted code has none. `streams`:
+    "--" is for another program. `booleans`: any option may be followed by "true" or "false".
+    `exit_codes` gives the meaning of the codes; an unlisted code has none. `streams`:
     where findings are printed. `column_base`: the number of the first column in text. `incomplete`: what the
     tool says when it did not look at everything, `nothing` when it looked at no file. `config_files`: names, at
     any depth, that change what the check reports; `config_section`: where only one table of such a file does.
@@ -60,6 +62,7 @@ class Tool:
     no_suppressions: tuple[str, ...] = ()
     whole_project: bool = False
     passes_on: bool = False
+    booleans: bool = False
     exit_codes: Mapping[int, CheckState] = field(default_factory=dict)
     streams: tuple[str, ...] = ("stdout", "stderr")
     column_base: int = 1
@@ -131,7 +134,7 @@ class Tool:
         if len(self.machine_format) == 2:
             option = self.machine_format[0]
             given = [value for name, value in _values(options) if name == option]
-            if not given or given[-1] not in self.good_formats:
+            if not given or given[-1] not in {self.machine_format[1], *self.good_formats}:
                 options = [*_without(options, option), *self.machine_format]
         else:
             options = [*options, *_missing(options, self.machine_format)]
@@ -146,10 +149,12 @@ class Tool:
         options: list[str] = []
         paths: list[str] = []
         command = list(self.command)
-        words = iter(argv[at:])
-        for word in words:
+        words = deque(argv[at:])
+        while words:
+            word = words.popleft()
             if word == "--":
                 rest = list(words)
+                words.clear()
                 paths.extend(["--", *rest] if self.passes_on else ["./" + p if p.startswith("-") else p for p in rest])
             elif word.startswith("-") and word != "-":
                 options.extend(self._option(word, words))
@@ -165,19 +170,21 @@ class Tool:
             return None
         return _Parts(start, options, paths)
 
-    def _option(self, word: str, words: Iterator[str]) -> list[str]:
-        """The option that `word` begins, with its values from `words`; [] if it is dropped."""
+    def _option(self, word: str, words: deque[str]) -> list[str]:
+        """The option that `word` begins, with its values, taken from `words`; [] if it is dropped."""
         name, equals, value = word.partition("=")
-        glued = word[:2]
-        if not word.startswith("--") and len(word) > 2 and not equals and word not in self.value_options:
-            if word not in self.dropped and (glued in self.value_options or glued in self.short):
-                name, equals, value = glued, "=", word[2:]
+        glued = word[:2]  # -fjson
+        known = word in self.value_options or word in self.dropped or word.startswith("--") or equals
+        if len(word) > 2 and not known and (glued in self.value_options or glued in self.short):
+            name, equals, value = glued, "=", word[2:]
         name = self.short.get(name, name)
         takes = name in self.value_options
-        if not equals:
-            values = [next(words, "") for _ in range(self.dropped.get(name, int(takes)))]
-        else:
+        if equals:
             values = [value]
+        elif self.booleans and words and words[0] in ("true", "false"):
+            values = [words.popleft()]
+        else:
+            values = [words.popleft() for _ in range(self.dropped.get(name, int(takes))) if words]
         if name in self.dropped:
             return []
         return [name, *values] if takes or not equals else [word]
@@ -199,15 +206,12 @@ def _values(options: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def _without(options: Sequence[str], option: str) -> list[str]:
-    """Drop `option` and its value."""
-    kept: list[str] = []
-    words = iter(options)
-    for word in words:
-        if word == option:
-            next(words, None)
-        else:
-            kept.append(word)
-    return kept
+    """Drop `option` and its value, if it has one."""
+    return [
+        word
+        for at, word in enumerate(options)
+        if word != option and not (at and options[at - 1] == option and not word.startswith("-"))
+    ]
 
 
 def _missing(options: Sequence[str], wanted: Sequence[str]) -> list[str]:
