@@ -83,7 +83,9 @@ class Gateway:
 
     async def start(self, address: tuple[str, int] | None = None, names: Collection[str] = ()) -> None:
         """Ready for `open`. `address`: listen there too, for sandboxes that reach it by one of `names`."""
-        self._folder.mkdir(mode=0o711, parents=True, exist_ok=True)
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if os.geteuid() == 0:  # what starts a sandbox is its user already when it looks for the socket
+            self._folder.chmod(0o711)
         await asyncio.to_thread(self._prices.load)
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=0),

@@ -8,11 +8,13 @@ import json
 import logging
 import os
 import stat
+import sys
 import traceback
 from pathlib import Path
 from typing import Any
 
 import aiohttp
+import anyio
 import pytest
 from aiohttp import web
 
@@ -205,6 +207,21 @@ async def test_a_socket_is_for_the_sandboxs_user_alone(folder: Path) -> None:
             assert (stat.S_IMODE(status.st_mode), status.st_uid) == (mode, wanted)
 
 
+CONNECT = "import socket, sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1])"
+
+
+@pytest.mark.anyio
+@pytest.mark.root
+@pytest.mark.skipif(os.geteuid() != 0, reason="takes other users' part")
+@pytest.mark.parametrize(("uid", "code"), [(SANDBOX_UID, 0), (SANDBOX_UID - 1, 1)])
+async def test_roots_sandboxes_reach_their_socket_and_others_do_not(uid: int, code: int, folder: Path) -> None:
+    async with gateway_before(lambda asked: Say(), folder) as (gateway, _, _budget):
+        door = await door_for(gateway, "messages")
+        argv = ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups", sys.executable, "-c", CONNECT]
+        done = await anyio.run_process([*argv, str(door.socket)], check=False)
+        assert done.returncode == code, done.stderr
+
+
 @pytest.mark.anyio
 async def test_the_key_is_in_no_log_error_or_repr(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
@@ -270,11 +287,13 @@ def test_references_to_what_the_provider_keeps_are_named() -> None:
 
 def test_namespaces_of_tools_are_looked_into() -> None:
     inner = {"type": "function", "name": "edit"}
-    body = {"tools": [{"type": "namespace", "name": "n", "tools": [inner, {"type": "mcp"}]}]}
+    search = {"type": "tool_search", "execution": "client"}
+    space = {"type": "namespace", "name": "n", "tools": [inner, {"type": "mcp"}]}
+    body = {"tools": [search, {"type": "tool_search"}, space]}
     route = find("/v1/responses")
     assert route is not None
-    assert screen(route, body) == {Try.TOOL: 1}
-    assert body["tools"] == [{"type": "namespace", "name": "n", "tools": [inner]}]
+    assert screen(route, body) == {Try.TOOL: 2}
+    assert body["tools"] == [search, {"type": "namespace", "name": "n", "tools": [inner]}]
 
 
 def test_options_that_change_the_price_are_dropped() -> None:

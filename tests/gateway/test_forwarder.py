@@ -117,7 +117,8 @@ def test_standard_input_is_the_agents(port: int, echo: str) -> None:
     ],
 )
 def test_what_can_not_start(argv: list[str], code: int, words: bytes, port: int, echo: str) -> None:
-    done = subprocess.run(command(port, echo, *argv), capture_output=True, timeout=60, check=False)
+    path = {"PATH": "/usr/bin:/bin"}  # a folder in it that can't be read would be another error
+    done = subprocess.run(command(port, echo, *argv), capture_output=True, timeout=60, check=False, env=path)
     assert done.returncode == code
     assert done.stderr.startswith(words)
 

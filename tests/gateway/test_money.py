@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import aiohttp
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,8 +19,8 @@ from sweeper.gateway import Gateway, Meter, Protocol, Provider, Tokens
 from sweeper.gateway.limits import clamp, wanted
 from sweeper.gateway.prices import PICO, Prices
 from sweeper.gateway.routes import Route, find
-from sweeper.gateway.spending import FLOOR, Account, Ask, Hold, NoRoom, Spending
-from sweeper.testing.model_script import Asked, Reply, Say
+from sweeper.gateway.spending import ENOUGH, FLOOR, Account, Ask, Hold, NoRoom, Spending
+from sweeper.testing.model_script import Asked, Reply, Say, at_first
 from sweeper.testing.model_server import ModelServer
 from tests.gateway.conftest import KEY, MODELS, agent_at, asking, door_for, gateway_before
 
@@ -96,6 +97,20 @@ async def test_the_answer_is_cut_to_what_is_left(kind: str, limit: int | None, f
         assert asked is not None
         assert FLOOR <= asked.limit < 6_000
         assert gateway.meter("a").micro_usd <= 60_000
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("kind", ["messages", "responses"])
+async def test_a_cut_answer_leaves_room_for_its_retry(kind: str, folder: Path) -> None:
+    script = at_first(1, Say(tokens=200, chunks=4, ending="cut"), lambda asked: Say())
+    async with gateway_before(script, folder) as (gateway, _, _budget):
+        door = await door_for(gateway, kind, micro_usd=500_000)
+        async with agent_at(door) as agent:
+            path, body = asking(kind, stream=True, limit=32_000, text="x" * 36_000)
+            with pytest.raises(aiohttp.ClientError):
+                await agent.post(path, body)
+            assert (await agent.post(path, body)).status == 200
+        assert gateway.meter("a").micro_usd <= 500_000
 
 
 @pytest.mark.anyio
@@ -182,10 +197,10 @@ async def test_a_call_waits_for_what_others_merely_hold() -> None:
     first.metered(Tokens(10, output=100), rates)
     second = await waiting
     assert isinstance(second, Hold)
-    assert second.output == 12_000
+    assert second.output == ENOUGH, "of 13,000 that fit: a retry would need some too"
     third = await spending.reserve(Account(None, None), Ask(10, 12_000, rates), 0.01)
     assert isinstance(third, Hold), "what is left is enough for a short answer"
-    assert FLOOR <= third.output < 2_000
+    assert FLOOR <= third.output < ENOUGH
     fourth = await spending.reserve(Account(None, None), Ask(10, 12_000, rates), 0.01)
     assert fourth == NoRoom("limits.usd_per_fire")
 
