@@ -52,7 +52,9 @@ bench: $(READY) ## the measurements
 lock: $(READY) ## pin every dependency again, within the ranges of pyproject.toml
 	$(UV_COMPILE) --upgrade pyproject.toml -o requirements.lock
 	$(UV_COMPILE) --upgrade pyproject.toml --group dev --extra postgres -c requirements.lock -o requirements-dev.lock
-	$(UV_COMPILE) --upgrade sandboxes/python/requirements.in -c requirements.lock -o sandboxes/python/requirements.lock
+	for folder in sandboxes/*/; do if test -e $$folder/requirements.in; then \
+		$(UV_COMPILE) --upgrade $$folder/requirements.in -c requirements.lock -o $$folder/requirements.lock; fi; done
+	cd sandboxes/node && npm update --package-lock-only --ignore-scripts --omit-lockfile-registry-resolved
 
 build: $(READY) ## the wheel and the source distribution, in dist/
 	$(BIN)/python -m hatchling build

@@ -19,6 +19,7 @@ from sweeper.backlog.tools import Tool
 from sweeper.records import BaseEntry, Change, CheckResult, CheckState, Listing
 from sweeper.sandbox.contract import Backend, Clocks, Layer, Limits, Name, Snapshot, Spec, nothing_wanted
 
+PLAIN = {"NO_COLOR": "1"}  # the sandbox has no terminal; some tools colour their output all the same
 MAX_ARGUMENT_BYTES = 100_000  # a longer file list is checked as a whole run instead
 
 
@@ -103,6 +104,7 @@ class Check:
             cwd=self.root,
             changes=changes,
             clocks=self.clocks,
+            env=PLAIN,
             wanted=nothing_wanted,
             read_layer=False,
         )

@@ -12,6 +12,7 @@ from operator import attrgetter
 
 from sweeper.backlog.fingerprint import normalise
 from sweeper.backlog.paths import entry_reason
+from sweeper.backlog.pause import collection_paused
 from sweeper.records import Finding, Listing, Partition, Severity, Skip, SkipReason, Unit
 
 MAX_BYTES = 5_000_000  # a larger file is not edited
@@ -111,7 +112,25 @@ def partition(
     they are returned and block nobody. `facts` may lack files that are nothing special.
     """
     kind = Partition(kind)
-    kept, skips = _skipped(_distinct(findings), listing, facts)
+    with collection_paused():
+        kept, skips = _skipped(_distinct(findings), listing, facts)
+        units = _units(kept, sweep, root, kind, max_findings)
+    taken: set[str] = set()
+    chosen: list[Unit] = []
+    deferred = 0
+    for unit in units:
+        if unit.key in held:
+            chosen.append(unit)
+        elif taken.isdisjoint(unit.paths):
+            taken.update(unit.paths)
+            chosen.append(unit)
+        else:
+            deferred += len(unit.findings)
+    return Partitioned(tuple(chosen), skips, deferred)
+
+
+def _units(kept: Iterable[Finding], sweep: str, root: str, kind: Partition, max_findings: int) -> list[Unit]:
+    """All chunks as units, most findings first; they may overlap."""
     groups: dict[str, list[Finding]] = defaultdict(list)
     group = _GROUPS[kind]
     for finding in kept:
@@ -128,18 +147,7 @@ def partition(
         for number, chunk in enumerate(_chunks(group, max_findings), 1)
     ]
     units.sort(key=lambda unit: (-len(unit.findings), unit.title, unit.key))
-    taken: set[str] = set()
-    chosen: list[Unit] = []
-    deferred = 0
-    for unit in units:
-        if unit.key in held:
-            chosen.append(unit)
-        elif taken.isdisjoint(unit.paths):
-            taken.update(unit.paths)
-            chosen.append(unit)
-        else:
-            deferred += len(unit.findings)
-    return Partitioned(tuple(chosen), skips, deferred)
+    return units
 
 
 def _distinct(findings: Iterable[Finding]) -> list[Finding]:

@@ -186,15 +186,15 @@ async def _prune(console: Console, seconds: float, everything: bool, as_json: bo
 def _line(kept: Kept) -> str:
     from sweeper.report.escape import terminal
 
-    state = "in use" if kept.in_use else f"used {_ago(kept.used)}"
+    state = "in use" if kept.in_use else _ago(kept.used)
     return f"{kept.kind:<6} {kept.size / 1e6:>8,.1f} MB  {state:<16} {terminal(kept.name)}"
 
 
 def _ago(used: float) -> str:
     if not used:
-        return "not by us"
+        return "use not known"
     passed = time.time() - used
     for unit, seconds in UNITS:
         if passed >= seconds:
-            return f"{passed / seconds:.0f} {unit} ago"
-    return "just now"
+            return f"used {passed / seconds:.0f} {unit} ago"
+    return "used just now"

@@ -16,6 +16,8 @@ from sweeper.records import BaseEntry
 from sweeper.sandbox.contract import Entry, EntryKind, Layer, LayerCaps
 from sweeper.sandbox.layer import CHUNK, LINK, SUBMODULE, Base, refused
 
+FILE = 0o100644
+
 
 class Chunks(io.RawIOBase):
     """An iterator of bytes as a file to read, and how much of it was read."""
@@ -52,6 +54,34 @@ def read_archive(
     return Layer(tuple(sorted(reader.entries.values(), key=lambda entry: entry.path)), reader.truncated)
 
 
+def left_beside(chunks: Iterable[bytes], base: Base) -> tuple[dict[bytes, BaseEntry], int]:
+    """What a workspace holds besides the commit's own files, and how many bytes that is. `chunks` as for a layer."""
+    found: dict[bytes, BaseEntry] = {}
+    size = 0
+    with tarfile.open(fileobj=io.BufferedReader(Chunks(chunks), CHUNK), mode="r|", tarinfo=tarfile.TarInfo) as archive:
+        for member in archive:
+            archive.members = []  # type: ignore[attr-defined]  # as below
+            path = _path(member)
+            if not path or path == b".git" or path.startswith(b".git/") or base.get(path) is not None:
+                continue
+            if member.issym():
+                found[path] = BaseEntry(LINK, base.oid(os.fsencode(member.linkname)))
+            elif member.islnk() and (first := found.get(os.fsencode(member.linkname).split(b"/", 1)[-1])):
+                found[path] = first
+            elif member.isreg() and (content := archive.extractfile(member)) is not None:
+                hasher = base.hasher(member.size)
+                while chunk := content.read(CHUNK):
+                    hasher.update(chunk)
+                found[path] = BaseEntry(FILE, hasher.hexdigest())
+                size += member.size
+    return found, size
+
+
+def _path(member: tarfile.TarInfo) -> bytes:
+    """Below the workspace's folder, which is the first component of every name; b"" for that folder."""
+    return os.fsencode(member.name).rstrip(b"/").partition(b"/")[2]
+
+
 class _Reader:
     def __init__(self, base: Base, caps: LayerCaps, wanted: Callable[[bytes], bool], budget: int) -> None:
         self.base, self.caps, self.wanted, self.budget = base, caps, wanted, budget
@@ -68,8 +98,7 @@ class _Reader:
 
     def read(self, archive: tarfile.TarFile) -> None:
         for member in archive:
-            name = os.fsencode(member.name).rstrip(b"/")
-            path = name.split(b"/", 1)[1] if b"/" in name else b""
+            path = _path(member)
             if path and path != b".git" and not path.startswith(b".git/"):
                 self.one(archive, member, path)
             # The members of an archive that was read are of no more use, and there may be a million.

@@ -134,7 +134,8 @@ def check(toolchain: Toolchain, missing: Sequence[str], entry: Path) -> None:
             commands = "; ".join(shlex.join(command) for command in toolchain.setup)
             raise CheckBroken(
                 f"the tool {name!r} is neither on PATH nor installed by `setup` ({commands})",
-                hint=f'add it to the sweep\'s setup in sweeper.toml, for example "pip install {name}"',
+                hint=f'add it to the sweep\'s setup in sweeper.toml, for example "pip install {name}"; what it leaves '
+                "in the work tree is kept where .gitignore ignores it",
             )
 
 

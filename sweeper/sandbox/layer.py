@@ -49,13 +49,14 @@ class Base:
         self._order = sorted(listing)
         self._patch: dict[bytes, BaseEntry | None] = {}
         self._added: list[bytes] = []
+        self._beside: Listing = {}
         self._digest = "sha256" if listing and len(next(iter(listing.values())).oid) == 64 else "sha1"
 
     def patched(self, changes: Iterable[Change]) -> Base:
         """This base with the changes on top."""
         new = Base.__new__(Base)
         new._listing, new._order, new._digest = self._listing, self._order, self._digest
-        new._patch = dict(self._patch)
+        new._patch, new._beside = dict(self._patch), self._beside
         for change in changes:
             path = os.fsencode(change.path)
             data = change.data
@@ -63,10 +64,19 @@ class Base:
         new._added = sorted(p for p, entry in new._patch.items() if entry is not None and p not in self._listing)
         return new
 
+    def beside(self, entries: Listing) -> Base:
+        """This base in a folder that holds more than the commit: what equals an entry was not written by a sandbox.
+
+        That one of them is gone is not told, since it was nothing of the commit's.
+        """
+        new = self.patched(())
+        new._beside = entries
+        return new
+
     def get(self, path: bytes) -> BaseEntry | None:
         if path in self._patch:
             return self._patch[path]
-        return self._listing.get(path)
+        return self._listing.get(path) or self._beside.get(path)
 
     def under(self, folder: bytes) -> Iterator[bytes]:
         """Paths below a folder, b"" for all of them; the folder itself is not one."""

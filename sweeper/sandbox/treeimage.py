@@ -14,7 +14,7 @@ import secrets
 import tarfile
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
@@ -23,7 +23,8 @@ import anyio
 import docker.errors
 
 from sweeper.errors import SandboxFailed
-from sweeper.sandbox.archive import read_archive
+from sweeper.records import Listing
+from sweeper.sandbox.archive import left_beside, read_archive
 from sweeper.sandbox.container import Ref, owner_labels
 from sweeper.sandbox.contract import INPUTS, WORK, Layer, LayerCaps, Spec, Toolchain, Tree
 from sweeper.sandbox.creating import remove
@@ -71,6 +72,7 @@ class TreeImages:
         self._owner = set_up.owner
         self._uid, self._gid = (int(part) for part in set_up.manner.user.split(":"))
         self._building = anyio.Lock()
+        self._left: dict[str, tuple[Listing, int]] = {}
 
     async def prepare(self, tree: Tree, image: str, toolchain: Toolchain) -> Prepared:
         folder = await self._store.tree(tree)
@@ -80,8 +82,30 @@ class TreeImages:
             digest = hashlib.sha256(f"{image} {tree.commit} {self._uid}:{self._gid} {WORK}".encode()).hexdigest()
             tag = f"sweeper/tree:{digest[:32]}"
             found = await self._images.find(tag) or await self._build(folder, image, tag)
-        size = await anyio.to_thread.run_sync(folder_bytes, folder)
-        return Prepared(found, Base(tree.listing), size=size)
+            size = await anyio.to_thread.run_sync(folder_bytes, folder)
+            prepared = Prepared(found, Base(tree.listing), size=size)
+            return await self._knowing_what_is_left(prepared) if toolchain.setup else prepared
+
+    async def _knowing_what_is_left(self, prepared: Prepared) -> Prepared:
+        """With the files that the set-up left: no sandbox wrote them, although they are not the commit's."""
+        if prepared.image not in self._left:
+            engine = self._engine
+            body = {"Image": prepared.image, "Cmd": ["none"], "Labels": owner_labels(self._owner)}
+            made = await engine.call("create a container", engine.control.create_container_from_config, body)
+            container = str(made["Id"])
+
+            def look() -> tuple[Listing, int]:
+                chunks, _ = engine.streams.get_archive(container, WORK, chunk_size=1 << 20)
+                with contextlib.closing(chunks):
+                    return left_beside(chunks, prepared.base)
+
+            try:
+                self._left[prepared.image] = await engine.call("read what the set-up left", look)
+            finally:
+                with anyio.CancelScope(shield=True):
+                    await remove(engine, container)
+        left, size = self._left[prepared.image]
+        return replace(prepared, left=left, size=prepared.size + size)
 
     async def _with_setup(self, toolchain: Toolchain, folder: Path, image: str, tree: Tree) -> str:
         """The image after the toolchain's commands, without the commit's own files: it serves other commits too."""
@@ -187,6 +211,7 @@ class TreeImages:
         self, ref: Ref, prepared: Prepared, base: Base, caps: LayerCaps, wanted: Callable[[bytes], bool]
     ) -> Layer | None:
         budget = prepared.size + caps.total_bytes + SLACK
+        base = base.beside(prepared.left)
 
         def read() -> Layer:
             chunks, _ = self._engine.streams.get_archive(ref.container, WORK, chunk_size=1 << 20)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from sweeper.records import Listing
 from sweeper.sandbox.container import Ref
 from sweeper.sandbox.contract import Layer, LayerCaps, Spec, Toolchain, Tree
 from sweeper.sandbox.layer import Base
@@ -17,7 +18,8 @@ class Prepared:
     """A snapshot as the engine runs it.
 
     `lowers`: an overlay's lower directories, topmost first. `size`: bytes of a tree that lies in the image.
-    `kept`: the lower directory with what a setup left in the work tree. `path`: PATH instead of the image's.
+    `kept`: the lower directory with what a setup left in the work tree; `left`: the same, where it lies in the
+    image. `path`: PATH instead of the image's.
     """
 
     image: str
@@ -25,6 +27,7 @@ class Prepared:
     lowers: tuple[Path, ...] = ()
     size: int = 0
     kept: Path | None = None
+    left: Listing = field(default_factory=dict, repr=False)
     path: str = ""
 
 

@@ -8,12 +8,14 @@ from pathlib import Path
 
 import anyio
 import pytest
+from pydantic import ValidationError
 
 from sweeper.backlog.check import Check
 from sweeper.backlog.child import Parser
 from sweeper.backlog.formats import FORMATS
 from sweeper.backlog.partition import MAX_BYTES, file_facts, partition
 from sweeper.backlog.tools import GENERIC, TOOLS
+from sweeper.config import SweepConfig
 from sweeper.records import BaseEntry, CheckState, Finding, SkipReason
 from tests.backlog.samples import said, tree
 
@@ -304,3 +306,20 @@ def test_a_pattern_of_the_users() -> None:
     ]
     assert (result.format, result.unparsed) == ("pattern", 1)
     assert said(b"error on line 3\n", code=0, tool=GENERIC, pattern=pattern).state is CheckState.BROKEN
+
+
+@pytest.mark.parametrize(
+    ("pattern", "said"),
+    [
+        (r"(?P<path>.+):(?P<line>\d+)", ""),
+        (r"(?P<path>.+)", "line"),
+        (r"(?P<path>.+) (?P<line>\d+) (?P<where>.)", "where"),
+        (r"(?P<path>", "not a regular expression"),
+    ],
+)
+def test_a_pattern_is_checked_when_the_configuration_is_read(pattern: str, said: str) -> None:
+    if not said:
+        assert SweepConfig(check="x", pattern=pattern).pattern == pattern
+        return
+    with pytest.raises(ValidationError, match=said):
+        SweepConfig(check="x", pattern=pattern)

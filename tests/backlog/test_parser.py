@@ -39,6 +39,26 @@ async def findings(parser: Parser, stdout: Path = FOLDER / "findings.json") -> C
     )
 
 
+def test_a_document_in_xml_and_a_pattern_are_parsed_in_the_child_too(tmp_path: Path) -> None:
+    report, lines = tmp_path / "report", tmp_path / "lines"
+    report.write_text('<checkstyle><file name="a.py"><error line="3" message="m" source="R"/></file></checkstyle>')
+    lines.write_text("a.py at 4\n")
+
+    async def work(parser: Parser) -> None:
+        result = await parser.parse(report, tmp_path / "no", exit_code=1, tool=GENERIC, listing=IN_TREE)
+        assert [(f.path, f.line, f.rule) for f in result.findings] == [("a.py", 3, "R")]
+        pattern = r"(?P<path>\S+) at (?P<line>\d+)"
+        result = await parser.parse(lines, lines, exit_code=1, pattern=pattern, tool=GENERIC, listing=IN_TREE)
+        assert [(f.path, f.line) for f in result.findings] == [("a.py", 4)]
+        slow = tmp_path / "slow"
+        slow.write_text("a" * 5000 + "!\n")
+        endless = r"(?P<path>(a+)+)b(?P<line>\d)"
+        result = await parser.parse(slow, slow, exit_code=1, pattern=endless, tool=GENERIC, listing=IN_TREE)
+        assert (result.state, "processor time" in result.why) == (CheckState.BROKEN, True)
+
+    with_parser(work, cpu=1)
+
+
 def names_of(data: bytes) -> list[str] | None:
     return data.decode().split() if data else None
 

@@ -229,7 +229,7 @@ def test_checks_of_the_other_rows(command: str, check: str | None, unit: str | N
     tool = recognise(argv)
     if check is None or unit is None:
         assert tool.check(argv) == shlex.split(
-            "semgrep scan --config r.yml --json --metrics=off --disable-version-check ."
+            "semgrep scan --config r.yml --json --disable-version-check --metrics=off ."
         )
         return
     assert tool.check(argv) == shlex.split(check)

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
+
 from tests.fire.project import Project
+
+pytestmark = pytest.mark.slow
 
 TEST = "python3 -m unittest -q"
 BREAKS = {"units": {"pkg/m1.py": [["fix", ["append", "\nBROKEN = 1\n"]]]}, "default": ["fix"]}

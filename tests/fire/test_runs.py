@@ -13,6 +13,8 @@ import pytest
 
 from tests.fire.project import DIRTY, Project
 
+pytestmark = pytest.mark.slow
+
 SLOW = {"default": [["fix", ["sleep", "30"]]]}
 
 

@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sweeper.policy import RULES, Level, Scope, Verdict, judge
-from sweeper.redact import forms
 from sweeper.policy.rules import MAX_VIOLATIONS
 from sweeper.records import Change, Finding, Unit
+from sweeper.redact import forms
 
 BASE = b"import os\n\n\ndef f(a):\n    return a\n"
 ANYWHERE = Scope(("**",))

@@ -94,6 +94,8 @@ def test_cpu(box: Box) -> None:
     whole = box.portal.call(box.backend.probe).enforced["cpus"] == "affinity"
     code = """
 import os, time
+
+pytestmark = pytest.mark.slow
 began = time.monotonic()
 children = []
 for _ in range(3):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ from tests.sandbox.conftest import Box, owner
 from tests.sandbox.trees import PlainTree
 from tests.toolchain.index import authority, served
 
+pytestmark = pytest.mark.timeout(600)  # the first one builds an image
 LOOK = "import sweeper_probe_package; print(sweeper_probe_package.ANSWER)"
 TREE = PlainTree({"a": b"a\n"}, git=True)
 
@@ -37,7 +39,8 @@ def index(box: Box, tmp_path: Path) -> Iterator[Index]:
     address = "127.0.0.1"
     if box.factory.marker == "docker":
         engine = docker.from_env()
-        address = engine.networks.get("bridge").attrs["IPAM"]["Config"][0].get("Gateway", "")
+        (network, *_) = engine.networks.get("bridge").attrs["IPAM"]["Config"]
+        address = network.get("Gateway") or str(ipaddress.ip_network(network["Subnet"])[1])
         engine.close()
     ca = authority(tmp_path, address)
     try:
@@ -99,7 +102,6 @@ def test_setup_trusts_nobody_else(box: Box, store: Path, index: Index) -> None:
 
 @pytest.mark.slow
 @pytest.mark.anyio
-@pytest.mark.timeout(600)
 @pytest.mark.parametrize("configured", [True, False])
 async def test_an_image_is_built_with_them(
     docker_engine: docker.DockerClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, configured: bool

@@ -6,7 +6,6 @@ import json
 import re
 from pathlib import Path
 
-import docker
 import pytest
 
 from sweeper.sandbox.contract import Limits, Toolchain
@@ -74,13 +73,11 @@ def test_every_definition_is_tested_here() -> None:
     assert sorted(TOOLS) == definitions_here()
 
 
-@pytest.mark.docker
 @pytest.mark.slow
 @pytest.mark.timeout(900)  # the first time an image is built
+@pytest.mark.parametrize("factory", [pytest.param("docker", marks=pytest.mark.docker)], indirect=True, scope="session")
 @pytest.mark.parametrize("name", TOOLS)
-def test_the_tools_of_an_image_work_in_a_sandbox(box: Box, docker_engine: docker.DockerClient, name: str) -> None:
-    if box.factory.name != "docker":
-        pytest.skip("images are docker's")
+def test_the_tools_of_an_image_work_in_a_sandbox(box: Box, name: str) -> None:
     tree = PlainTree(FILES, git=True)
     programs = tuple(dict.fromkeys(command.split()[0] for command in TOOLS[name]))
     snapshot = box.portal.call(box.backend.prepare, tree, Toolchain(name=name, tools=(*programs, "git")))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from tests.sandbox.trees import PlainTree
 DATA = Path(__file__).parents[1] / "data" / "toolchain"
 LOCAL = ("node_modules/.bin", ".venv/bin")
 ROOMY = Limits(memory=1 << 30, pids=128)
-NETWORKED = pytest.mark.timeout(600)
+pytestmark = pytest.mark.timeout(600)  # the first one builds an image
 STAMP = ("sh", "-c", "mkdir -p node_modules/.bin && date +%s%N > node_modules/stamp")
 IGNORE = b"node_modules/\n.venv/\n"
 
@@ -71,7 +72,6 @@ def test_a_tool_that_the_setup_did_not_bring_is_named(box: Box) -> None:
 
 
 @pytest.mark.slow
-@NETWORKED
 def test_pip_installs_a_linter_and_the_stubs_that_it_needs(box: Box) -> None:
     files = {
         "requirements.txt": (DATA / "requirements.txt").read_bytes(),
@@ -85,8 +85,9 @@ def test_pip_installs_a_linter_and_the_stubs_that_it_needs(box: Box) -> None:
 
 
 @pytest.mark.slow
-@NETWORKED
 def test_npm_installs_eslint_with_a_plugin(box: Box) -> None:
+    if box.factory.name == "bubblewrap" and shutil.which("npm") is None:
+        pytest.skip("bubblewrap takes npm from this machine, which has none")
     files = {path.name: path.read_bytes() for path in (DATA / "node").iterdir()}
     files |= {
         ".gitignore": IGNORE,

@@ -25,11 +25,12 @@ def _visit(value: Any, parsed: Parsed) -> bool:
             kind = SYNTAX
         elif entry.get("ruleId") is None and not entry.get("line") and _is_ignored(entry):
             kind = IGNORED
-        found = FIELDS.raw(entry, file=path, rule="fatal" if kind == SYNTAX else "", kind=kind)
+        severity = "warning" if entry.get("severity") == 1 else "error"
+        found = FIELDS.raw(entry, file=path, rule="fatal" if kind == SYNTAX else "", severity=severity, kind=kind)
         if found is None:
             malformed(parsed, message)
         else:
-            parsed.findings.append(found._replace(severity="warning") if entry.get("severity") == 1 else found)
+            parsed.findings.append(found)
     return True
 
 

@@ -52,8 +52,10 @@ class Fields:
     line_base: int = 1
     column_base: int = 1
 
-    def raw(self, value: Any, *, file: str | None = None, rule: str = "", kind: str = "") -> Raw | None:
-        """The result, None if it has another shape. `file` and `rule` stand in for what the result lacks."""
+    def raw(
+        self, value: Any, *, file: str | None = None, rule: str = "", severity: str = "", kind: str = ""
+    ) -> Raw | None:
+        """The result, None if it has another shape. `file`, `rule` and `severity` stand in for what it lacks."""
         name = at(value, self.file) if file is None else file
         message = at(value, self.message)
         if not isinstance(name, str) or not isinstance(message, str):
@@ -63,8 +65,9 @@ class Fields:
             if not isinstance(code, int):
                 return None
             code = str(code)
-        word = at(value, self.severity) if self.severity else None
-        severity = self.severities.get(word.lower(), self.otherwise) if isinstance(word, str) else self.otherwise
+        if not severity:
+            word = at(value, self.severity) if self.severity else None
+            severity = self.severities.get(word.lower(), self.otherwise) if isinstance(word, str) else self.otherwise
         line, column = at(value, self.line), None
         if self.line_base == 0 and type(line) is int:
             line += 1

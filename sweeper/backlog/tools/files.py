@@ -193,7 +193,7 @@ SEMGREP = Tool(
     ),
     machine_format=("--json",),
     format="semgrep-json",
-    check_options=("--metrics=off", "--disable-version-check"),
+    check_options=("--disable-version-check", "--metrics=off"),
     fix_options=(("--autofix",),),
     no_suppressions=("--disable-nosem",),
     exit_codes=codes(broken=(2, 3, 4, 5, 7, 8, 13)),

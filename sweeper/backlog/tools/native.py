@@ -66,6 +66,7 @@ GOLANGCI_V1 = replace(
     ),
     machine_format=("--out-format", "json"),
     good_formats=words("json"),
+    check_options=("--max-issues-per-linter=0", "--max-same-issues=0"),  # older versions know no --show-stats
 )
 
 GO_VET = Tool(
