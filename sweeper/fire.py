@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import secrets
+import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import anyio
 
@@ -14,6 +17,8 @@ from sweeper import agents
 from sweeper.backlog.check import Check, Sandboxing
 from sweeper.backlog.child import Parser
 from sweeper.backlog.tools import Tool, recognise
+from sweeper.budget import Budget
+from sweeper.classify import MONEY
 from sweeper.config import LimitsConfig, RungConfig, SandboxConfig, SweepConfig, argv
 from sweeper.drain import Drained, EngineLimits, LoopFailed, Why, drain
 from sweeper.errors import ConfigError, GitFailed
@@ -29,13 +34,20 @@ from sweeper.report.model import SweepReport
 from sweeper.sandbox.contract import Backend, Clocks, Limits, Toolchain
 from sweeper.sweep import Sweep
 
+if TYPE_CHECKING:  # slow to import, and only paid agents need it
+    from sweeper.gateway import Gateway, Provider
+
 BRANCH = "sweeper/{sweep}"
+DAY = 86400.0
 SANDBOX_GRACE = 3600.0  # a sandbox may be reaped by anybody so long after its own clocks must have ended it
 
 
 @dataclass(frozen=True)
 class Order:
-    """What is to be done. `digest`: the configuration digest of a sweep by name; equal base and digest resume."""
+    """What is to be done. `digest`: the configuration digest of a sweep by name; equal base and digest resume.
+
+    `providers`: those that the ladders ask for models, with their keys.
+    """
 
     sweeps: Mapping[str, SweepConfig]
     digest: Callable[[str], str]
@@ -45,6 +57,7 @@ class Order:
     limits: LimitsConfig = field(default_factory=LimitsConfig)
     sandbox: SandboxConfig = field(default_factory=SandboxConfig)
     lease: float = 60.0
+    providers: tuple[Provider, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -88,20 +101,45 @@ async def fire(order: Order, tools: Tools, hooks: Hooks) -> Fired:
         for name in order.sweeps:
             await ledger.take_dispatcher(name)
             taken.append(name)
-        await _hygiene(order, tools, hooks)
-        sweeps = [await _decide(name, order, tools, hooks) for name in order.sweeps]
-        try:
-            drained = await _fan_out(sweeps, order, tools, hooks)
-        except LoopFailed as failure:
-            # the others were served to their end: what they did is reported before the failure is
-            served = [sweep for sweep in sweeps if sweep.name not in failure.failures]
-            await _finish(served, failure.drained, tools, hooks)
-            raise
-        return await _finish(sweeps, drained, tools, hooks)
+        async with _gateway(order, tools) as gateway:
+            await _hygiene(order, tools, hooks)
+            sweeps = [await _decide(name, order, tools, hooks, gateway) for name in order.sweeps]
+            try:
+                drained = await _fan_out(sweeps, order, tools, hooks)
+            except LoopFailed as failure:
+                # the others were served to their end: what they did is reported before the failure is
+                served = [sweep for sweep in sweeps if sweep.name not in failure.failures]
+                await _finish(served, failure.drained, tools, hooks)
+                raise
+            return await _finish(sweeps, drained, tools, hooks)
     finally:
         with anyio.CancelScope(shield=True):
             for name in taken:
                 await ledger.drop_dispatcher(name)
+
+
+@asynccontextmanager
+async def _gateway(order: Order, tools: Tools) -> AsyncIterator[Gateway | None]:
+    """The one that holds the keys while the fire lasts; None where no rung asks a model.
+
+    Raises ConfigError for a model that no budget can hold.
+    """
+    if not order.providers:
+        yield None
+        return
+    from sweeper.gateway import Gateway
+
+    midnight = time.time() // DAY * DAY
+    budget = Budget(order.limits, spent_today=await tools.ledger.spent(midnight))
+    # a socket's path must be short
+    with tempfile.TemporaryDirectory(prefix="sweeper-") as folder:
+        gateway = Gateway(order.providers, budget, folder=Path(folder) / "doors", slots=order.limits.slots)
+        for config in order.sweeps.values():
+            for rung in config.ladder:
+                if needs := agents.needs(rung):
+                    gateway.require(needs.provider, [needs.model], tokens=rung.max_tokens)
+        async with gateway:
+            yield gateway
 
 
 async def _hygiene(order: Order, tools: Tools, hooks: Hooks) -> None:
@@ -127,7 +165,7 @@ async def _drop_old_captures(tools: Tools) -> None:
         await tools.repo.delete_refs(f"refs/sweeper/{old}/")
 
 
-async def _decide(name: str, order: Order, tools: Tools, hooks: Hooks) -> Sweep:
+async def _decide(name: str, order: Order, tools: Tools, hooks: Hooks, gateway: Gateway | None) -> Sweep:
     """The sweep's run: the one of equal base and configuration, or a new one."""
     config, digest = order.sweeps[name], order.digest(name)
     if order.selection is not None:
@@ -147,7 +185,7 @@ async def _decide(name: str, order: Order, tools: Tools, hooks: Hooks) -> Sweep:
     fires = (await tools.ledger.notes(run.id)).get("fires", [])
     await tools.ledger.note(run.id, "fires", [*fires, tools.owner.id])  # whose journals `replay` reads
     sweep = Sweep(
-        workshop(name, config, order, tools, run.id),
+        workshop(name, config, order, tools, run.id, gateway),
         tools.ledger,
         run,
         ladder_digest=ladder_digest(config.ladder),
@@ -235,7 +273,7 @@ async def _signed(sweep: Sweep, tools: Tools, hooks: Hooks) -> str:
 
 
 def _exit_code(reports: Sequence[SweepReport], drained: Drained) -> int:
-    if drained.why is Why.LIMIT:
+    if drained.why is Why.LIMIT or drained.reason.startswith(MONEY):
         return 5
     return 0 if all(report.drained for report in reports) else 1
 
@@ -244,7 +282,9 @@ def scope(config: SweepConfig) -> Scope:
     return Scope(globs=tuple(config.scope), allow=tuple(config.allow))
 
 
-def workshop(name: str, config: SweepConfig, order: Order, tools: Tools, run: str) -> Workshop:
+def workshop(
+    name: str, config: SweepConfig, order: Order, tools: Tools, run: str, gateway: Gateway | None = None
+) -> Workshop:
     """Everything that the attempts of one sweep share. Raises ConfigError for a ladder that can't work."""
     written = argv(config.check)
     tool = recognise(written)
@@ -275,6 +315,10 @@ def workshop(name: str, config: SweepConfig, order: Order, tools: Tools, run: st
         check=check,
         scope=scope(config),
         prompts=tools.prompts,
+        secrets=tuple(provider.key.encode("utf-8", "surrogateescape") for provider in order.providers),
+        gateway=gateway,
+        protocols={provider.name: str(provider.protocol) for provider in order.providers},
+        usd_per_attempt=order.limits.usd_per_attempt,
     )
 
 
@@ -285,11 +329,13 @@ def toolchain(config: SweepConfig, check: Check) -> Toolchain:
     wanted += [argv(config.test)[0]] if argv(config.test) else []
     for rung in config.ladder:
         wanted += agents.find(rung.agent).tools(rung)
+        wanted += ["python3"] if agents.needs(rung) else []  # for the forwarder
     return Toolchain(
         name=config.toolchain,
         image=config.image,
         tools=tuple(dict.fromkeys(wanted)),
         setup=tuple(argv(line) for line in config.setup),
+        agents=tuple(sorted({rung.agent for rung in config.ladder} & agents.IMAGED)),
     )
 
 

@@ -48,7 +48,7 @@ async def drain_once(wanted: Wanted, console: Console, caught: signals.Caught, *
         settled = sweeps.settle(wanted, repo.top, console)
         await _say_uncommitted(wanted.base, repo, console)
         async with wiring.writing(repo, settled.config) as ledger, _bench(repo, ledger, settled, console) as tools:
-            order = await _order(wanted, settled, tools)
+            order = await _order(wanted, settled, tools, console)
             return await watched(order, tools, caught, console, live=live)
 
 
@@ -61,7 +61,7 @@ async def show_plan(wanted: Wanted, console: Console, *, as_json: bool = False) 
         async with wiring.reading(repo, settled.config) as known:
             with signals.caught(console.warn) as caught, caught.stopping():
                 async with _bench(repo, known or nothing, settled, console) as tools:
-                    order = await _order(wanted, settled, tools)
+                    order = await _order(wanted, settled, tools, console)
                     plans = await plan(order, tools, Hooks(say=console.say, cancel=caught.cancel), ledger=known)
     if caught.first is not None:
         return caught.exit_code
@@ -73,7 +73,7 @@ def _bench(repo: Repo, ledger: Ledger, settled: sweeps.Settled, console: Console
     return wiring.workbench(repo, ledger, settled.config, list(settled.sweeps.values()), console)
 
 
-async def _order(wanted: Wanted, settled: sweeps.Settled, tools: Tools) -> Order:
+async def _order(wanted: Wanted, settled: sweeps.Settled, tools: Tools, console: Console) -> Order:
     return Order(
         sweeps=settled.sweeps,
         digest=settled.digest,
@@ -83,6 +83,7 @@ async def _order(wanted: Wanted, settled: sweeps.Settled, tools: Tools) -> Order
         limits=settled.config.limits,
         sandbox=settled.config.sandbox,
         lease=settled.config.dispatcher.lease,
+        providers=wiring.providers(settled.config, settled.sweeps.values(), console),
     )
 
 
@@ -102,6 +103,7 @@ async def resume(wanted: Wanted, console: Console, *, as_json: bool = False, liv
                     limits=config.limits,
                     sandbox=config.sandbox,
                     lease=config.dispatcher.lease,
+                    providers=wiring.providers(config, chosen.values(), console),
                 )
                 async with (
                     wiring.writing(repo, config) as ledger,

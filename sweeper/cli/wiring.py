@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from textwrap import shorten
 from typing import TYPE_CHECKING
 
+from sweeper import agents
 from sweeper.cli.console import Console
 from sweeper.config import Config, SandboxConfig, SweepConfig
 from sweeper.errors import NoSandbox, SandboxFailed
@@ -22,6 +23,7 @@ from sweeper.sandbox.contract import Backend, Probe, Toolchain
 
 if TYPE_CHECKING:
     from sweeper.fire import Tools
+    from sweeper.gateway import Provider
     from sweeper.sandbox.docker import Docker
 
 # Backends and the fire itself are imported where they are used: `status` and `why` start without them.
@@ -98,6 +100,18 @@ async def workbench(
         stack.push_async_callback(parser.aclose)
         prompts = repo.top / PROMPTS
         yield Tools(repo, ledger, backend, parser, owner, repo.state, prompts if prompts.is_dir() else None)
+
+
+def providers(config: Config, sweeps: Iterable[SweepConfig], console: Console) -> tuple[Provider, ...]:
+    """Whom these ladders ask for models, with their keys; no child of this process gets a key. Raises ConfigError."""
+    sweeps = list(sweeps)
+    if not any(agents.needs(rung) for sweep in sweeps for rung in sweep.ladder):
+        return ()
+    from sweeper import providers
+
+    found = providers.settle(sweeps, config.provider, console.environ)
+    providers.forget(config.provider, os.environ)
+    return found
 
 
 def store() -> Path:

@@ -45,6 +45,9 @@ class Tokens(NamedTuple):
         return Tokens(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
 
 
+NO_TOKENS = Tokens()
+
+
 class Parked(NamedTuple):
     """The provider asks for a wait that the attempt can't hold a sandbox for. `until`: epoch seconds."""
 
@@ -95,7 +98,7 @@ class Meter:
 
     requests: int = 0
     tries: int = 0
-    tokens: Tokens = Tokens()
+    tokens: Tokens = NO_TOKENS
     micro_usd: int = 0
     estimated_micro_usd: int = 0
     refused: Mapping[str, int] = field(default_factory=dict)

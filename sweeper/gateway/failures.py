@@ -13,7 +13,8 @@ from sweeper.gateway.contract import Error
 
 BUSY = frozenset({429, 503, 529})
 LONGEST_WAIT = 7 * 86400.0
-NO_QUOTA = re.compile(r"insufficient_quota|billing|credit balance|exceeded your current quota, please check your plan")
+NO_CREDIT = re.compile(r"insufficient_quota|billing_(error|hard_limit)|credit balance is too low")
+NO_QUOTA = "exceeded your current quota"
 OVERFLOW = re.compile(
     r"prompt is too long|context_length|context window|maximum context|input is too long|exceeds? the maximum number of"
 )
@@ -26,7 +27,9 @@ def kind_of(status: int, body: bytes) -> Error:
     words = body[:20_000].decode("utf-8", "replace").lower()
     if status in (401, 403):
         return Error.AUTH
-    if status == 402 or (status in (400, 429) and NO_QUOTA.search(words)):
+    if status == 402 or (status in (400, 429) and NO_CREDIT.search(words)):
+        return Error.QUOTA
+    if status == 429 and NO_QUOTA in words and "retrydelay" not in words:  # Gemini says so of a minute's quota too
         return Error.QUOTA
     if status == 400 and "api key not valid" in words:  # Gemini's way to say 401
         return Error.AUTH

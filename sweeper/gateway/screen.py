@@ -25,13 +25,19 @@ TOOL_OPTIONS = frozenset({"mcp_servers", "container", "web_search_options", "plu
 DROPPED: dict[str, frozenset[str]] = {
     "messages": frozenset({"service_tier", "speed", "inference_geo"}),
     "chat": frozenset({"service_tier", "n", "modalities", "audio", "store", "prediction"}),
-    "responses": frozenset({"service_tier", "background", "conversation", "previous_response_id"}),
-    "generate": frozenset({"cachedContent", "cached_content", "serviceTier", "service_tier"}),
-    "count": frozenset({"cachedContent", "cached_content", "generateContentRequest"}),
+    "responses": frozenset({"service_tier"}),
+    "generate": frozenset({"serviceTier", "service_tier"}),
 }
+# What the provider keeps for the account: input that nobody counted here, or a run that outlives the request.
+KEPT_THERE = ("previous_response_id", "conversation", "background", "cachedContent", "cached_content")
 GENERATION_DROPPED = frozenset({"candidateCount", "responseModalities", "speechConfig"})
 NESTED = ("content", "output", "parts", "source", "functionResponse", "function_response")
 GONE = "[a file at a remote address was left out: the sandbox has no network]"
+
+
+def kept_there(body: Json) -> str:
+    """The option by which `body` refers to something that the provider keeps, or "". Such a call is refused."""
+    return next((name for name in KEPT_THERE if body.get(name)), "")
 
 
 def screen(route: Route, body: Json) -> Counter[str]:
@@ -59,8 +65,9 @@ def _tools(route: Route, body: Json) -> int:
         body.pop("tools", None)
         return 1 if tools else 0
     keep = {"anthropic": _anthropic, "openai": _openai, "gemini": _gemini}[route.protocol]
-    kept = [tool for tool in map(keep, tools) if tool is not None]
-    stripped = sum(1 for before, after in zip(tools, map(keep, tools), strict=True) if before != after)
+    screened = [keep(tool) for tool in tools]
+    kept = [tool for tool in screened if tool is not None]
+    stripped = sum(1 for before, after in zip(tools, screened, strict=True) if before != after)
     if stripped:
         body["tools"] = kept
         # the choice may name what is gone, and a choice without tools is an error
@@ -97,7 +104,9 @@ def _gemini(tool: Any) -> Json | None:
 def _strip(value: Any, is_remote: Callable[[Json], bool], words: Json) -> int:
     """Replace remote references below `value`, a message or a list of parts, by words; how many there were."""
     if isinstance(value, dict):
-        return sum(_strip(value[name], is_remote, words) for name in NESTED if isinstance(value.get(name), (list, dict)))
+        return sum(
+            _strip(value[name], is_remote, words) for name in NESTED if isinstance(value.get(name), (list, dict))
+        )
     count = 0
     for at, item in enumerate(value):
         if isinstance(item, dict) and is_remote(item):
@@ -117,7 +126,8 @@ def _anthropic_remote(block: Json) -> bool:
 
 def _openai_remote(part: Json) -> bool:
     if part.get("type") in ("image_url", "input_image", "computer_screenshot", "file", "input_file", "item_reference"):
-        file = part.get("file") if isinstance(part.get("file"), dict) else part
+        inner = part.get("file")
+        file: Json = inner if isinstance(inner, dict) else part
         image = part.get("image_url")
         address = image.get("url") if isinstance(image, dict) else image
         inline = isinstance(address, str) and address.startswith("data:")

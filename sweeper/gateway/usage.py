@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from sweeper.gateway.contract import Error, Tokens
+from sweeper.gateway.contract import NO_TOKENS, Error, Tokens
 
 LONGEST_LINE = 32 << 20
 HEAD = 160  # bytes of an event in which its type stands
@@ -82,7 +82,7 @@ class UsageReader:
             if isinstance(holder, dict):
                 usage = holder.get("usage") or holder.get("usageMetadata") or holder.get("usage_metadata")
                 if isinstance(usage, dict):
-                    self.tokens = counts(usage, self.tokens or Tokens())
+                    self.tokens = counts(usage, self.tokens or NO_TOKENS)
                     self.complete = self.complete or _final(event)
 
 
@@ -96,7 +96,7 @@ def _final(event: dict[str, Any]) -> bool:
     return isinstance(candidates, list) and any(isinstance(one, dict) and one.get("finishReason") for one in candidates)
 
 
-def counts(usage: dict[str, Any], before: Tokens = Tokens()) -> Tokens:
+def counts(usage: dict[str, Any], before: Tokens = NO_TOKENS) -> Tokens:
     """One protocol's usage object as tokens. What it leaves out stays as it was: later counts are cumulative."""
     if "promptTokenCount" in usage or "candidatesTokenCount" in usage:
         return _gemini(usage)

@@ -1,0 +1,238 @@
+"""One call's way to the provider and back: wait for its turn, reserve, forward, pass the answer on, settle."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import aiohttp
+from aiohttp import web
+from yarl import URL
+
+from sweeper.gateway.caller import Caller
+from sweeper.gateway.contract import Error, Parked, Provider
+from sweeper.gateway.failures import BUSY, kind_of, wait_of
+from sweeper.gateway.limits import clamp, wanted
+from sweeper.gateway.prices import Prices
+from sweeper.gateway.routes import QUERY, Route, credential, error_body, upstream
+from sweeper.gateway.spending import Ask, Hold, NoRoom, Spending
+from sweeper.gateway.throttle import Throttle
+from sweeper.gateway.usage import UsageReader
+from sweeper.redact import Redactor
+
+# Only what the protocols need passes, in both directions.
+ASKED = frozenset({
+    "accept", "anthropic-beta", "anthropic-version", "idempotency-key", "openai-beta", "user-agent",
+    "x-goog-api-client",
+})  # fmt: skip
+ANSWERED = frozenset({"cache-control", "content-type", "openai-processing-ms", "request-id", "x-request-id"})
+LARGEST_ANSWER = 64 << 20
+LARGEST_ERROR = 1 << 20
+CHUNK = 64 << 10
+CONNECT_SECONDS = 30.0
+STREAM_TYPE = "text/event-stream"
+FINAL = 400  # the one status that every agent takes as final
+
+
+class Busy(NamedTuple):
+    """The provider refused for now; `wait`: seconds that it asks for, if it says."""
+
+    wait: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call of an agent, screened. `size`: bytes that came."""
+
+    caller: Caller
+    route: Route
+    model: str
+    body: dict[str, Any] = field(repr=False)
+    size: int
+    request: web.BaseRequest = field(repr=False)
+
+    def says(self, status: int, message: str, code: str) -> web.Response:
+        return says(self.route, status, message, code)
+
+
+def says(route: Route, status: int, message: str, code: str) -> web.Response:
+    """Our own error, in the protocol's shape."""
+    body = error_body(route.protocol, status, f"sweeper gateway: {message}", code)
+    return web.Response(status=status, body=json.dumps(body).encode(), content_type="application/json")
+
+
+class Exchange:
+    """Forwards calls. `throttle_of(provider, model)` gives the shared gate."""
+
+    def __init__(
+        self,
+        session: aiohttp.ClientSession,
+        spending: Spending,
+        prices: Prices,
+        throttle_of: Callable[[Provider, str], Throttle],
+        redactor: Redactor,
+        clock: Callable[[], float],
+    ) -> None:
+        self._session, self._spending, self._prices = session, spending, prices
+        self._throttle_of, self._redactor, self._clock = throttle_of, redactor, clock
+
+    async def serve(self, call: Call) -> web.StreamResponse:
+        """The answer for the agent: the provider's, or a final error of our own."""
+        caller = call.caller
+        caller.requests += 1
+        throttle = self._throttle_of(caller.provider, call.model)
+        give_up = min(caller.deadline, self._clock() + caller.patience)
+        while True:
+            turn = await throttle.enter(give_up)
+            if isinstance(turn, Parked):
+                caller.parked = turn
+                return call.says(FINAL, f"parked: {turn.reason} for longer than this attempt can", "parked")
+            try:
+                answer = await self._reserved(call, throttle, give_up)
+            finally:
+                throttle.leave(turn)
+            if not isinstance(answer, Busy):
+                return answer
+            throttle.refused(turn, answer.wait)
+
+    async def _reserved(self, call: Call, throttle: Throttle, give_up: float) -> web.StreamResponse | Busy:
+        caller = call.caller
+        if call.route.kind == "count":
+            ask = Ask(0, 0, None)
+        else:
+            size = caller.most_input(call.model, call.size)
+            rates = self._prices.rates(caller.provider, call.model, size)
+            ask = Ask(size, wanted(call.route, call.body), rates)
+        hold = await self._spending.reserve(caller.account, ask, give_up - self._clock())
+        if isinstance(hold, NoRoom):
+            caller.exhausted = hold.limit
+            return call.says(FINAL, f"the budget is spent ({hold.limit})", "budget_spent")
+        reader = UsageReader()
+        try:
+            if call.route.kind != "count":
+                clamp(call.route, call.body, hold.output, caller.provider.base_url)
+            async with asyncio.timeout(_seconds(caller.deadline - self._clock())):
+                return await self._forward(call, throttle, hold, reader)
+        except TimeoutError:
+            caller.failed(Error.CUT)
+            return _cut(call)
+        finally:
+            if not hold.settled:
+                self._settle(call, hold, reader)
+
+    async def _forward(
+        self, call: Call, throttle: Throttle, hold: Hold, reader: UsageReader
+    ) -> web.StreamResponse | Busy:
+        caller, provider = call.caller, call.caller.provider
+        url = URL(upstream(provider.base_url, call.route), encoded=True)
+        query = {name: value for name, value in call.request.rel_url.query.items() if name in QUERY}
+        caller.tries += 1
+        try:
+            async with self._session.post(
+                url.update_query(query),
+                data=json.dumps(call.body).encode(),
+                headers=_headers(call.request.headers, provider),
+                allow_redirects=False,
+            ) as answer:
+                if answer.status != 200:
+                    return await self._failed(call, hold, answer)
+                throttle.succeeded()
+                if answer.content_type == STREAM_TYPE:
+                    return await self._stream(call, answer, reader)
+                return await self._whole(call, answer, reader)
+        except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError):
+            hold.free()  # nothing was sent
+        except (aiohttp.ClientError, OSError):
+            pass  # sent, and nothing is known of what became of it
+        caller.failed(Error.UNREACHABLE)
+        return call.says(502, "the provider can't be reached", "unreachable")
+
+    async def _failed(self, call: Call, hold: Hold, answer: aiohttp.ClientResponse) -> web.Response | Busy:
+        hold.free()
+        body = await _read(answer, LARGEST_ERROR) or b""
+        error = kind_of(answer.status, body)
+        call.caller.failed(error)
+        if answer.status in BUSY and error is not Error.QUOTA:
+            return Busy(wait_of(answer.headers, body, self._clock()))
+        if error is Error.AUTH:  # some providers repeat a part of the key
+            status = answer.status if answer.status in (401, 403) else 401
+            return call.says(status, "the provider refused the credential", "invalid_api_key")
+        if answer.status < 400:
+            return call.says(502, "the provider answered with a redirect", "redirect")
+        status = FINAL if error is Error.QUOTA else answer.status
+        return web.Response(status=status, body=self._redactor.bytes(body), headers=_answered(answer.headers))
+
+    async def _stream(self, call: Call, answer: aiohttp.ClientResponse, reader: UsageReader) -> web.StreamResponse:
+        response = web.StreamResponse(headers=_answered(answer.headers))
+        await response.prepare(call.request)
+        try:
+            async for chunk in answer.content.iter_any():
+                reader.feed(chunk)
+                try:
+                    await response.write(chunk)
+                except OSError:  # the agent went away
+                    return response
+        except (aiohttp.ClientError, OSError):
+            call.caller.failed(Error.CUT)
+            return _cut(call, response)
+        reader.end()
+        if reader.error:
+            call.caller.failed(reader.error)
+        await response.write_eof()
+        return response
+
+    async def _whole(self, call: Call, answer: aiohttp.ClientResponse, reader: UsageReader) -> web.Response:
+        try:
+            body = await _read(answer, LARGEST_ANSWER)
+        except (aiohttp.ClientError, OSError):
+            body = None
+        if body is None:
+            call.caller.failed(Error.CUT)
+            return call.says(502, "the provider's answer was cut", "cut")
+        reader.whole(body)
+        return web.Response(body=body, headers=_answered(answer.headers))
+
+    def _settle(self, call: Call, hold: Hold, reader: UsageReader) -> None:
+        caller, tokens = call.caller, reader.tokens
+        if call.route.kind == "count":
+            hold.free()
+        elif tokens is None or not reader.complete:
+            hold.unknown(tokens)
+        else:
+            caller.learn(call.model, call.size, tokens.total_input)
+            hold.metered(tokens, self._prices.rates(caller.provider, call.model, tokens.total_input))
+
+
+async def _read(answer: aiohttp.ClientResponse, most: int) -> bytes | None:
+    """The body, None if it is larger than `most`."""
+    parts, size = [], 0
+    async for chunk in answer.content.iter_chunked(CHUNK):
+        size += len(chunk)
+        if size > most:
+            return None
+        parts.append(chunk)
+    return b"".join(parts)
+
+
+def _headers(asked: Mapping[str, str], provider: Provider) -> dict[str, str]:
+    headers = {name: value for name, value in asked.items() if name.lower() in ASKED}
+    fixed = {"content-type": "application/json", "accept-encoding": "identity"}
+    return headers | fixed | credential(provider.protocol, provider.key)
+
+
+def _answered(headers: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in headers.items() if name.lower() in ANSWERED}
+
+
+def _cut(call: Call, response: web.StreamResponse | None = None) -> web.StreamResponse:
+    """End the agent's connection in mid-answer, as the provider's ended."""
+    if call.request.transport is not None:
+        call.request.transport.close()
+    return response or call.says(504, "the attempt's clock has run out", "timeout")
+
+
+def _seconds(left: float) -> float | None:
+    return None if left == float("inf") else max(0.0, left)
