@@ -130,7 +130,7 @@ def _outside(facts: Facts, signs: Signs) -> Classified | None:
         return Classified(Kind.TRANSIENT, traffic.exhausted)
     if traffic.parked:
         return Classified(Kind.TRANSIENT, str(traffic.error or Trouble.RATE_LIMIT))
-    if traffic.exhausted:
+    if traffic.exhausted and traffic.error is not Trouble.CUT:  # what a cut stream cost is unknown, so all counts
         return Classified(Kind.NO_CHANGE, str(Trouble.BUDGET))
     if failed and traffic.error in (BUSY if facts.clock else PASSING):
         return Classified(Kind.TRANSIENT, str(traffic.error))

@@ -17,7 +17,7 @@ NEEDS = Needs("openai", "gpt-5.5", frozenset({"openai", "anthropic"}))
 TOKENS = re.compile(r"^Tokens: ([\d.]+)(k|M)? sent,.*?([\d.]+)(k|M)? received", re.MULTILINE)
 SCALE = {"": 1, "k": 1000, "M": 1_000_000}
 FAILED = re.compile(r"^litellm\.\w+|^The API provider|^Retrying in|^Model .* hit a token limit", re.MULTILINE)
-NOTHING_YET = "# Empty configuration, so that none of the repository's is read.\n"
+CONFIG = "auto-commits: false\n"  # one of ours, so that none of the repository's is read
 
 
 def tools(rung: RungConfig) -> tuple[str, ...]:
@@ -43,7 +43,7 @@ def start(task: Task) -> Start:
     return Start(
         (*argv, "--", *task.files),
         env={**env, **task.rung.env},
-        inputs={"aider.yml": NOTHING_YET.encode(), PROMPT: task.prompt},
+        inputs={"aider.yml": CONFIG.encode(), PROMPT: task.prompt},
         masked=True,
     )
 

@@ -7,10 +7,10 @@ import json
 from sweeper.agents import words
 from sweeper.agents.claude import needed
 from sweeper.agents.contract import Left, Needs, Printed, Start, Task
+from sweeper.agents.home import with_file
 from sweeper.classify import Trouble
 from sweeper.config import RungConfig
 from sweeper.records import Usage
-from sweeper.sandbox.contract import INPUTS
 
 NEEDS = Needs("gemini", "gemini-2.5-pro", frozenset({"gemini"}))
 SETTINGS = "settings.json"
@@ -18,7 +18,7 @@ TURN_LIMIT_EXIT = "max session turns"
 
 
 def tools(rung: RungConfig) -> tuple[str, ...]:
-    return ("gemini",)
+    return ("gemini", "sh")
 
 
 def start(task: Task) -> Start:
@@ -33,11 +33,9 @@ def start(task: Task) -> Start:
     env = {
         "GEMINI_API_KEY": model.token,
         "GOOGLE_GEMINI_BASE_URL": model.base_url,
-        # settings that stand above a user's and a project's
-        "GEMINI_CLI_SYSTEM_SETTINGS_PATH": f"{INPUTS}/{SETTINGS}",
     }
     return Start(
-        ("gemini", "--yolo", "--skip-trust", "-o", "json", "-m", model.name),
+        with_file(("gemini", "--yolo", "--skip-trust", "-o", "json", "-m", model.name), SETTINGS, ".gemini/settings.json"),
         stdin=task.prompt,
         env={**env, **task.rung.env},
         inputs={SETTINGS: json.dumps(settings).encode()},

@@ -9,10 +9,11 @@ from sweeper.agents import words
 from sweeper.agents.claude import needed
 from sweeper.agents.command import PROMPT
 from sweeper.agents.contract import Left, Needs, Printed, Start, Task
+from sweeper.agents.home import with_file
 from sweeper.classify import Trouble
 from sweeper.config import RungConfig
 from sweeper.records import Usage
-from sweeper.sandbox.contract import HOME, INPUTS
+from sweeper.sandbox.contract import INPUTS
 
 NEEDS = Needs("openai", "gpt-5.5", frozenset({"openai", "anthropic"}))
 TOKEN = "SWEEPER_TOKEN"
@@ -47,10 +48,8 @@ def start(task: Task) -> Start:
         "--tools", "read,edit,write,bash,grep,find,ls", "--provider", "sweeper", "--model", model.name,
         f"@{INPUTS}/{PROMPT}",
     )  # fmt: skip
-    # it finds its configuration in HOME, which is empty
-    place = f"mkdir -p {HOME}/.pi/agent && cp {INPUTS}/{CONFIG} {HOME}/.pi/agent/{CONFIG} && exec"
     return Start(
-        ("sh", "-c", f'{place} "$@"', "sh", *argv),
+        with_file(argv, CONFIG, f".pi/agent/{CONFIG}"),
         env={TOKEN: model.token, "PI_OFFLINE": "1", "PI_TELEMETRY": "0", **task.rung.env},
         inputs={CONFIG: json.dumps({"providers": {"sweeper": provider}}).encode(), PROMPT: task.prompt},
         masked=True,
