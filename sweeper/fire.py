@@ -335,7 +335,7 @@ def toolchain(config: SweepConfig, check: Check) -> Toolchain:
         image=config.image,
         tools=tuple(dict.fromkeys(wanted)),
         setup=tuple(argv(line) for line in config.setup),
-        agents=tuple(sorted({rung.agent for rung in config.ladder} & agents.IMAGED)),
+        agents=agents.imaged(config.ladder),
     )
 
 

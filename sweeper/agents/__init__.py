@@ -5,6 +5,8 @@ An adapter never sees the ledger, other units or the host: a `Task` in, a `Start
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from sweeper.agents import aider, claude, codex, command, copilot, gemini, mini, opencode, pi, qwen, scripted
 from sweeper.agents.contract import Agent, Left, Model, Needs, Printed, Start, Task
 from sweeper.config import RungConfig
@@ -37,6 +39,11 @@ def find(name: str) -> Agent:
     return adapter
 
 
+def imaged(ladder: Iterable[RungConfig]) -> tuple[str, ...]:
+    """The agents of a ladder that an image must hold."""
+    return tuple(sorted({rung.agent for rung in ladder} & IMAGED))
+
+
 def needs(rung: RungConfig) -> Needs | None:
     """The provider and model of a rung, None for one that calls no model. Raises ConfigError."""
     own = find(rung.agent).NEEDS
@@ -58,5 +65,6 @@ def credential(rung: RungConfig) -> str:
 
 
 __all__ = [
-    "AGENTS", "IMAGED", "Agent", "Left", "Model", "Needs", "Printed", "Start", "Task", "credential", "find", "needs",
+    "AGENTS", "IMAGED", "Agent", "Left", "Model", "Needs", "Printed", "Start", "Task", "credential", "find",
+    "imaged", "needs",
 ]  # fmt: skip

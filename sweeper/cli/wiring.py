@@ -181,8 +181,9 @@ async def _probe(backend: Backend) -> Probe:
 async def _with_images(engine: Docker, probe: Probe, sweeps: Sequence[SweepConfig]) -> Probe:
     """A refusal if an image would first have to be built or pulled: nobody asked for docker."""
     for sweep in sweeps:
-        if not await engine.has_image(Toolchain(name=sweep.toolchain, image=sweep.image)):
-            image = sweep.image or f"of the toolchain {sweep.toolchain}"
+        ladder = agents.imaged(sweep.ladder)
+        if not await engine.has_image(Toolchain(name=sweep.toolchain, image=sweep.image, agents=ladder)):
+            image = " with ".join([sweep.image or f"of the toolchain {sweep.toolchain}", *ladder])
             return replace(probe, ok=False, why=f"it has no image {image}; `--sandbox docker` gets it")
     return probe
 

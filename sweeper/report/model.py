@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from sweeper.records import Skip, UnitState, Usage
+from sweeper.report.spending import Spent
 
 SCHEMA_VERSION = 1
 
@@ -14,7 +15,8 @@ SCHEMA_VERSION = 1
 class Try:
     """One attempt. `state`: started | landed | lost | stale; `kind` is "" unless it landed. `commit`: what it captured.
 
-    `merged`: its commit on the branch. `seconds`: wall time. `exit_code`: the command's of the evidence.
+    `merged`: its commit on the branch. `seconds`: wall time. `exit_code`: the command's of the evidence. `denied`:
+    what its agent asked of the gateway in vain, kind -> times.
     """
 
     number: int
@@ -37,6 +39,7 @@ class Try:
     usage: Usage = field(default_factory=Usage)
     reviews: tuple[str, ...] = ()
     claimed: str = ""
+    denied: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +125,8 @@ class SweepReport:
     tests: str = ""
     unit_check: str = ""
     incomplete: str = ""
+    spending: tuple[Spent, ...] = ()
+    denied: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def drained(self) -> bool:

@@ -35,6 +35,10 @@ def _report(report: SweepReport, listed: int) -> Iterator[str]:
 
 def _facts(report: SweepReport) -> Iterator[tuple[str, str]]:
     yield "attempts", f"{phrases.attempts(report)}; {phrases.cost(report)}"
+    for line in phrases.spending(report):
+        yield "spent", terminal(line)
+    if report.denied:
+        yield "refused", f"by the gateway: {', '.join(f'{times:,} {kind}' for kind, times in report.denied.items())}"
     for said, ejected in phrases.gates(report):
         yield "gate", said + (f"; ejected {', '.join(map(terminal, ejected))}" if ejected else "")
     if report.tests:
@@ -148,5 +152,7 @@ def _attempt_lines(attempt: Try, rungs: Sequence[str]) -> Iterator[str]:
     if usage.input_tokens or usage.output_tokens or usage.micro_usd:
         tokens = f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out"
         yield f"    cost      {tokens}, ${usage.micro_usd / 1e6:,.4f}"
+    for kind, times in attempt.denied.items():
+        yield f"    refused   by the gateway: {terminal(kind)}, {times:,} times"
     if attempt.claimed:
         yield f"    the agent said (not evidence): {terminal(attempt.claimed)}"
