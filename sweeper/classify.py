@@ -49,6 +49,7 @@ class Trouble(enum.StrEnum):
     ROOT = "refuses to run as root"
     DECLINED = "declined"
     QUESTION = "asks a question"
+    UNKNOWN = "unknown error"
 
 
 ACCOUNT = frozenset({Trouble.AUTH, Trouble.QUOTA, Trouble.UNKNOWN_MODEL})

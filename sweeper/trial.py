@@ -215,9 +215,8 @@ def _seen(workshop: Workshop, job: Job, spec: Spec, facts: Facts, meter: Meter |
     redact = workshop.redactor
     printed = agents.Printed(redact.bytes(end_of(spec.stdout, READ_BYTES)), redact.bytes(end_of(spec.stderr, READ_BYTES)))
     left = agents.find(workshop.config.ladder[job.rung].agent).read(printed)
-    lines = tail(printed.stderr) or tail(printed.stdout)
-    if left.words:
-        lines = tail(left.words.encode("utf-8", "replace"))
+    said = (left.words or left.claimed).encode("utf-8", "replace")
+    lines = tail(said) or tail(printed.stderr) or tail(printed.stdout)
     signs = Signs(
         trouble=left.trouble,
         traffic=traffic_of(meter) if meter else None,

@@ -60,7 +60,7 @@ def read(printed: Printed) -> Left:
         wrong = words.tail(printed.stderr)
     # a good end says how many tokens went by, after whatever went wrong on the way
     failed = bool(wrong) and said.rfind("Tokens: ") < said.find(wrong)
-    trouble = (words.error(wrong) or Trouble.SERVER) if failed else _prose(said)
+    trouble = (words.error(wrong) or Trouble.UNKNOWN) if failed else _prose(said)
     return Left(said, usage if turns else None, turns, trouble=trouble, words=wrong if failed else "")
 
 

@@ -86,5 +86,5 @@ def _trouble(last: dict[str, Any], claimed: str) -> Trouble | None:
     if last.get("is_error"):
         # "success" here only says that the program itself did not break
         status = last.get("api_error_status")
-        return words.error(f"{last.get('api_error_type') or ''} {status or ''} {claimed}") or Trouble.SERVER
+        return words.error(f"{last.get('api_error_type') or ''} {status or ''} {claimed}") or Trouble.UNKNOWN
     return words.prose(claimed)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sweeper.agents import words
 from sweeper.agents.claude import needed
 from sweeper.agents.contract import Left, Needs, Printed, Start, Task
+from sweeper.classify import Trouble
 from sweeper.config import RungConfig
 from sweeper.records import Usage
 
@@ -56,5 +57,5 @@ def read(printed: Printed) -> Left:
     said = words.tail(printed.stderr)
     if not claimed and not wrong and not usage:
         return Left(claimed=said, trouble=words.error(said), words=said)
-    trouble = words.error(wrong) if failed or wrong else words.prose(claimed)
+    trouble = (words.error(wrong) or Trouble.UNKNOWN) if failed or wrong else words.prose(claimed)
     return Left(claimed[: words.CLAIM], usage, turns, trouble=trouble, words=wrong)

@@ -52,5 +52,5 @@ def read(printed: Printed) -> Left:
     if not ended and not claimed and not wrong:
         said = words.tail(printed.stderr)
         return Left(claimed=said, trouble=words.error(said), words=said)
-    trouble = (words.error(f"{status or ''} {wrong}") or Trouble.SERVER) if wrong else words.prose(claimed)
+    trouble = (words.error(f"{status or ''} {wrong}") or Trouble.UNKNOWN) if wrong else words.prose(claimed)
     return Left(claimed[: words.CLAIM], usage if usage != Usage() else None, turns, trouble=trouble, words=wrong)

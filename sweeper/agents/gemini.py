@@ -55,7 +55,7 @@ def read(printed: Printed) -> Left:
         said = words.text(wrong.get("message")) or words.tail(printed.stderr)
         if TURN_LIMIT_EXIT in said.lower():
             return Left(said[: words.CLAIM], usage, turns, trouble=Trouble.TURNS, words=said)
-        trouble = words.error(f"{wrong.get('code', '')} {said}") or (Trouble.SERVER if wrong else None)
+        trouble = words.error(f"{wrong.get('code', '')} {said}") or (Trouble.UNKNOWN if wrong else None)
         return Left(said[: words.CLAIM], usage if turns else None, turns, trouble=trouble, words=said)
     claimed = words.text(left.get("response"))[: words.CLAIM]
     return Left(claimed, usage, turns, trouble=words.prose(claimed))

@@ -71,5 +71,5 @@ def read(printed: Printed) -> Left:
     if not turns and not claimed and not wrong:
         said = words.tail(printed.stderr)
         return Left(claimed=said, trouble=words.error(said), words=said)
-    trouble = (words.error(wrong) or Trouble.SERVER) if wrong else words.prose(claimed)
+    trouble = (words.error(wrong) or Trouble.UNKNOWN) if wrong else words.prose(claimed)
     return Left((claimed or wrong)[: words.CLAIM], usage if turns else None, turns, trouble=trouble, words=wrong)

@@ -71,5 +71,5 @@ def read(printed: Printed) -> Left:
         return Left(claimed=said, trouble=words.error(said), words=said)
     claimed, wrong = words.text(last.get("content"))[: words.CLAIM], words.text(last.get("errorMessage"))
     failed = last.get("stopReason") in ("error", "aborted")
-    trouble = (words.error(wrong) or Trouble.SERVER) if failed else words.prose(claimed)
+    trouble = (words.error(wrong) or Trouble.UNKNOWN) if failed else words.prose(claimed)
     return Left(claimed or wrong[: words.CLAIM], usage, turns, trouble=trouble, words=wrong)

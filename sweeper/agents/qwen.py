@@ -80,7 +80,7 @@ def _trouble(last: dict[str, Any], claimed: str) -> Trouble | None:
     if "max_turns" in str(last.get("subtype")) or "max session turns" in wrong.lower():
         return Trouble.TURNS
     if last.get("is_error"):
-        return words.error(wrong or claimed) or Trouble.SERVER
+        return words.error(wrong or claimed) or Trouble.UNKNOWN
     if claimed.startswith("[API Error"):
-        return words.error(claimed) or Trouble.SERVER
+        return words.error(claimed) or Trouble.UNKNOWN
     return words.prose(claimed)

@@ -14,6 +14,7 @@ CLAIM = 2000  # characters of an agent's last words that are kept
 
 # The first match counts. An overloaded or limited account comes before a plain status, which may stand in the same text.
 ERRORS = (
+    (Trouble.BUDGET, r"max_output_tokens|budget_spent|the budget is spent"),
     (Trouble.CONTEXT_OVERFLOW, r"prompt is too long|context[ _](length|window)|input is too long|maximum context"),
     (Trouble.QUOTA, r"insufficient_quota|credit balance|exceeded your current quota|billing|\b402\b|payment required"),
     (Trouble.RATE_LIMIT, r"rate.?limit|too many requests|\b429\b|hit your (usage )?limit|usage limit reached"),
