@@ -65,9 +65,7 @@ async def _tried(
                 stopped()
         outcome = await _judge(workshop, ground, job, agent, captured, index)
         claimed = workshop.redactor.text(agent.claimed)
-        return replace(
-            outcome, usage=agent.usage, claimed=claimed, denied=agent.denied, retry_after=agent.retry_after
-        )
+        return replace(outcome, usage=agent.usage, claimed=claimed, denied=agent.denied, retry_after=agent.retry_after)
     except SandboxFailed as error:
         return _failed(ground, job, error)
     except Exception as error:  # whatever it is, it is this unit's outcome and a human's to look at, not the fire's end

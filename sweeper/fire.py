@@ -339,19 +339,24 @@ def toolchain(config: SweepConfig, check: Check) -> Toolchain:
     )
 
 
-def with_default_ladder(config: SweepConfig) -> SweepConfig:
-    """Without a ladder: the check's own fixer, safe before unsafe. Raises ConfigError if it has none."""
+def with_default_ladder(config: SweepConfig, paid: Sequence[str] = ()) -> SweepConfig:
+    """Without a ladder: the check's own fixer, safe before unsafe, then the first of the agents `paid`.
+
+    Raises ConfigError if there is neither.
+    """
     if config.ladder:
         return config
     command = argv(config.check)
     tool: Tool = recognise(command)
     fixers = tool.fixers(command)
-    if not fixers:
+    rungs = [RungConfig(run=list(fixer)) for fixer in fixers] + [RungConfig(agent=agent) for agent in paid[:1]]
+    if not rungs:
         raise ConfigError(
             f"no ladder is configured and {command[0]!r} has no fixer of its own",
-            hint='add a rung: [[sweep.NAME.ladder]] agent = "command", run = "fixer {files}"',
+            hint='add a rung: [[sweep.NAME.ladder]] agent = "command", run = "fixer {files}"; or export '
+            "ANTHROPIC_API_KEY or OPENAI_API_KEY where claude or codex is installed",
         )
-    return config.model_copy(update={"ladder": [RungConfig(run=list(fixer)) for fixer in fixers]})
+    return config.model_copy(update={"ladder": rungs})
 
 
 def ladder_digest(ladder: Sequence[RungConfig]) -> str:

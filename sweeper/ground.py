@@ -46,7 +46,8 @@ class Workshop:
     """What every attempt of one sweep in one fire shares. `name` is the sweep's.
 
     `secrets`: values that no change may contain. `prompts`: the user's own templates. `gateway`: None where no rung
-    asks a model; `protocols`: what its providers speak. `usd_per_attempt`: the money of an attempt whose rung names none.
+    asks a model; `protocols`: what its providers speak. `usd_per_attempt`: the money of an attempt whose rung names
+    none.
     """
 
     name: str

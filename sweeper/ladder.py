@@ -101,7 +101,8 @@ def after(
     if at.held:
         return Next(Hold(at.held), UnitState.HELD, 0, at.held)
     if kind is Kind.TRANSIENT and reason.startswith(MONEY):
-        return Next(Stop(f"{reason} is reached"), UnitState.OPEN, 0, f"{reason} is reached: parked, same rung next time")
+        stop = Stop(f"{reason} is reached")
+        return Next(stop, UnitState.OPEN, 0, f"{stop.reason}: parked, same rung next time")
     if kind is Kind.TRANSIENT and at.rung == outcome.rung:
         return _retry(at, memory_factor(history), outcome, said, now, credential)
     return Next(Settled(), UnitState.OPEN, 1, f"{said}: rung {at.rung + 1} of {len(ladder)} next round")

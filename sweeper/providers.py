@@ -23,9 +23,7 @@ class Known:
 
 
 KNOWN = {
-    "anthropic": Known(
-        "https://api.anthropic.com", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", Protocol.ANTHROPIC
-    ),
+    "anthropic": Known("https://api.anthropic.com", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", Protocol.ANTHROPIC),
     "openai": Known("https://api.openai.com/v1", "OPENAI_API_KEY", "OPENAI_BASE_URL", Protocol.OPENAI),
     "gemini": Known(
         "https://generativelanguage.googleapis.com", "GEMINI_API_KEY", "GOOGLE_GEMINI_BASE_URL", Protocol.GEMINI

@@ -38,6 +38,7 @@ MAX_LINES = 12
 PORT = 8790
 FORWARDER = "forwarder.py"
 PATIENCE = 60.0  # seconds that a call may wait for the provider in silence
+NO_USAGE = Usage()
 SILENCE = 0.8  # of the agent's own clocks that a silent wait may take
 
 
@@ -61,7 +62,7 @@ class AgentRun:
     lines: tuple[str, ...] = ()
     seconds: float = 0.0
     signs: Signs = NOTHING
-    usage: Usage = Usage()
+    usage: Usage = NO_USAGE
     claimed: str = ""
     denied: tuple[tuple[str, int], ...] = ()
     retry_after: float | None = None
@@ -131,9 +132,7 @@ async def _door(
         deadline=time.time() + rung.clocks.wall,
         patience=min([PATIENCE, *(SILENCE * clock for clock in clocks)]),
     )
-    model = agents.Model(
-        needs.model, f"http://127.0.0.1:{PORT}", door.token, workshop.protocols[needs.provider]
-    )
+    model = agents.Model(needs.model, f"http://127.0.0.1:{PORT}", door.token, workshop.protocols[needs.provider])
     try:
         yield door, model
     finally:
@@ -158,8 +157,7 @@ def _spec(
     start = agents.find(rung.agent).start(_task(workshop, job, briefing, door[1] if door else None))
     argv, inputs = start.argv, dict(start.inputs)
     if door:
-        argv = ("python3", "-I", f"{INPUTS}/{FORWARDER}", str(PORT), f"{DOOR}/{door[0].socket.name}", "--", *argv)
-        inputs[FORWARDER] = resources.files("sweeper.gateway").joinpath(FORWARDER).read_bytes()
+        argv = forwarded(argv, inputs, door[0])
     limits = workshop.sandboxing.limits
     return workshop.sandboxing.spec(
         name,
@@ -175,6 +173,12 @@ def _spec(
         door=door[0].socket.parent if door else None,
         wanted=workshop.scope.matcher(job.unit),
     )
+
+
+def forwarded(argv: Sequence[str], inputs: dict[str, bytes], door: Door) -> tuple[str, ...]:
+    """`argv` with the door's socket as a loopback address; the program that makes it one is added to `inputs`."""
+    inputs[FORWARDER] = resources.files("sweeper.gateway").joinpath(FORWARDER).read_bytes()
+    return ("python3", "-I", f"{INPUTS}/{FORWARDER}", str(PORT), f"{DOOR}/{door.socket.name}", "--", *argv)
 
 
 async def briefing_of(workshop: Workshop, ground: Ground, job: Job) -> Briefing:
@@ -213,7 +217,9 @@ def _task(workshop: Workshop, job: Job, briefing: Briefing, model: agents.Model 
 def _seen(workshop: Workshop, job: Job, spec: Spec, facts: Facts, meter: Meter | None) -> AgentRun:
     """What the run came to, by its output and by the gateway's count; no known secret is in it."""
     redact = workshop.redactor
-    printed = agents.Printed(redact.bytes(end_of(spec.stdout, READ_BYTES)), redact.bytes(end_of(spec.stderr, READ_BYTES)))
+    printed = agents.Printed(
+        redact.bytes(end_of(spec.stdout, READ_BYTES)), redact.bytes(end_of(spec.stderr, READ_BYTES))
+    )
     left = agents.find(workshop.config.ladder[job.rung].agent).read(printed)
     said = (left.words or left.claimed).encode("utf-8", "replace")
     lines = tail(said) or tail(printed.stderr) or tail(printed.stdout)
@@ -287,8 +293,7 @@ def _message(job: Job, agent: AgentRun) -> str:
         "retry_after": agent.retry_after,
         "trouble": signs.trouble,
         "denied": signs.denied,
-        "traffic": traffic
-        and [traffic.requests, traffic.error, traffic.account, traffic.parked, traffic.exhausted],
+        "traffic": traffic and [traffic.requests, traffic.error, traffic.account, traffic.parked, traffic.exhausted],
     }
     return f"sweeper: attempt {job.number} of {job.unit.key}\n\n{json.dumps(data)}\n"
 

@@ -27,7 +27,8 @@ def tools(rung: RungConfig) -> tuple[str, ...]:
 def start(task: Task) -> Start:
     model = needed(task)
     argv = [
-        "aider", "--config", f"{INPUTS}/aider.yml", "--env-file", "/dev/null", "--model", f"{model.protocol}/{model.name}",
+        "aider", "--config", f"{INPUTS}/aider.yml", "--env-file", "/dev/null",
+        "--model", f"{model.protocol}/{model.name}",
         "--edit-format", "diff", "--yes-always", "--no-auto-commits", "--no-dirty-commits", "--no-gitignore",
         "--no-check-update", "--analytics-disable", "--no-show-model-warnings", "--no-show-release-notes",
         "--no-pretty", "--no-stream", "--no-detect-urls", "--no-suggest-shell-commands", "--no-fancy-input",

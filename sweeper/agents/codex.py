@@ -26,7 +26,8 @@ def start(task: Task) -> Start:
     )
     settings = (
         'model_provider="sweeper"', f"model_providers.sweeper={provider}", "analytics.enabled=false",
-        "check_for_update_on_startup=false", "features.plugins=false", 'web_search="disabled"',
+        "check_for_update_on_startup=false", "features.plugins=false", "features.hooks=false", "features.apps=false",
+        "features.multi_agent=false", "features.image_generation=false", 'web_search="disabled"',
         'shell_environment_policy.inherit="core"',
     )  # fmt: skip
     argv = ["codex", "exec", "--json", "--ephemeral", "--skip-git-repo-check"]

@@ -89,7 +89,8 @@ class Needs:
 class Agent(Protocol):
     """Satisfied by a module of `sweeper.agents`."""
 
-    NEEDS: Needs | None
+    @property
+    def NEEDS(self) -> Needs | None: ...
 
     def tools(self, rung: RungConfig) -> tuple[str, ...]:
         """Programs that the toolchain must offer. Raises ConfigError for a rung that can't work."""

@@ -34,8 +34,9 @@ def start(task: Task) -> Start:
         "GEMINI_API_KEY": model.token,
         "GOOGLE_GEMINI_BASE_URL": model.base_url,
     }
+    argv = ("gemini", "--yolo", "--skip-trust", "-o", "json", "-m", model.name)
     return Start(
-        with_file(("gemini", "--yolo", "--skip-trust", "-o", "json", "-m", model.name), SETTINGS, ".gemini/settings.json"),
+        with_file(argv, SETTINGS, f".gemini/{SETTINGS}"),
         stdin=task.prompt,
         env={**env, **task.rung.env},
         inputs={SETTINGS: json.dumps(settings).encode()},

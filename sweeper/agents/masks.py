@@ -8,8 +8,9 @@ from __future__ import annotations
 
 MASKED = frozenset({
     ".claude", ".claude.json", ".mcp.json", ".codex", ".gemini", ".geminiignore", ".qwen", ".qwenignore", ".opencode",
-    "opencode.json", "opencode.jsonc", ".pi", ".copilot", ".cursor", ".agents", ".aider.conf.yml", ".aider.conf.yaml",
-    ".aider.model.settings.yml", ".aider.model.metadata.json", ".aiderignore", ".mini-swe-agent", ".env", ".vscode/mcp.json",
+    "opencode.json", "opencode.jsonc", ".pi", ".copilot", ".cursor", ".agents", ".aider.conf.yml",
+    ".aider.conf.yaml", ".aider.model.settings.yml", ".aider.model.metadata.json", ".aiderignore", ".mini-swe-agent",
+    ".env", ".vscode/mcp.json",
     ".github/copilot", ".github/hooks", ".github/mcp.json", ".github/agents", ".github/extensions",
 })  # fmt: skip
 
@@ -17,6 +18,4 @@ MASKED = frozenset({
 def hides(path: str, masked: frozenset[str]) -> bool:
     """Whether a path (repository-relative) or a folder of it is masked. Letter case doesn't matter."""
     parts = path.lower().split("/")
-    return any(
-        part in masked or (index and f"{parts[index - 1]}/{part}" in masked) for index, part in enumerate(parts)
-    )
+    return any(part in masked or (index and f"{parts[index - 1]}/{part}" in masked) for index, part in enumerate(parts))

@@ -12,7 +12,7 @@ from sweeper.classify import Trouble
 LONGEST_LINE = 4 << 20
 CLAIM = 2000  # characters of an agent's last words that are kept
 
-# The first match counts. An overloaded or limited account comes before a plain status, which may stand in the same text.
+# The first kind counts that is found: a limited account comes before a plain status, which may stand in the same text.
 ERRORS = (
     (Trouble.BUDGET, r"max_output_tokens|budget_spent|the budget is spent"),
     (Trouble.CONTEXT_OVERFLOW, r"prompt is too long|context[ _](length|window)|input is too long|maximum context"),
@@ -25,7 +25,10 @@ ERRORS = (
         r"please run /login|forbidden|api key not valid|token (has )?expired",
     ),
     (Trouble.UNKNOWN_MODEL, r"model_not_found|unknown model|no such model|model.{0,60}(not found|does not exist)"),
-    (Trouble.CUT, r"stream (disconnected|closed|ended)|connection (reset|closed)|premature|terminated|incomplete.*chunk"),
+    (
+        Trouble.CUT,
+        r"stream (disconnected|closed|ended)|connection (reset|closed)|premature|terminated|incomplete.*chunk",
+    ),
     (Trouble.UNREACHABLE, r"econnrefused|connection refused|enotfound|fetch failed|\b502\b|can't be reached"),
     (Trouble.SERVER, r"internal server error|\b50[04]\b|api_error|server_error"),
     (Trouble.BAD_REQUEST, r"invalid_request|bad request|\b4(00|04|13|22)\b"),

@@ -14,7 +14,7 @@ import anyio
 import anyio.to_thread
 
 from sweeper.backlog.tools import recognise
-from sweeper.cli import reading, signals, sweeps, wiring
+from sweeper.cli import consent, reading, signals, sweeps, wiring
 from sweeper.cli.console import Console
 from sweeper.cli.options import Wanted
 from sweeper.config import Config, SweepConfig, argv
@@ -49,10 +49,11 @@ async def drain_once(wanted: Wanted, console: Console, caught: signals.Caught, *
         await _say_uncommitted(wanted.base, repo, console)
         async with wiring.writing(repo, settled.config) as ledger, _bench(repo, ledger, settled, console) as tools:
             order = await _order(wanted, settled, tools, console)
+            consent.ask(order, repo.state, console, yes=wanted.yes)
             return await watched(order, tools, caught, console, live=live)
 
 
-async def show_plan(wanted: Wanted, console: Console, *, as_json: bool = False) -> int:
+async def show_plan(wanted: Wanted, console: Console, *, as_json: bool = False, prompts: bool = False) -> int:
     """Print what `run` would do; 0 if there is nothing to do, else 1. Raises SweeperError."""
     plans: list[SweepPlan] = []
     async with wiring.untouched_repository() as repo, wiring.empty() as nothing:
@@ -62,7 +63,8 @@ async def show_plan(wanted: Wanted, console: Console, *, as_json: bool = False) 
             with signals.caught(console.warn) as caught, caught.stopping():
                 async with _bench(repo, known or nothing, settled, console) as tools:
                     order = await _order(wanted, settled, tools, console)
-                    plans = await plan(order, tools, Hooks(say=console.say, cancel=caught.cancel), ledger=known)
+                    hooks = Hooks(say=console.say, cancel=caught.cancel)
+                    plans = await plan(order, tools, hooks, ledger=known, prompts=prompts)
     if caught.first is not None:
         return caught.exit_code
     console.result(plan_document(plans) if as_json else "\n".join(map(plan_text, plans)))
@@ -109,6 +111,7 @@ async def resume(wanted: Wanted, console: Console, *, as_json: bool = False, liv
                     wiring.writing(repo, config) as ledger,
                     wiring.workbench(repo, ledger, config, list(chosen.values()), console) as tools,
                 ):
+                    consent.ask(order, repo.state, console, yes=wanted.yes)
                     one = await watched(order, tools, caught, console, live=live)
                 if one is not None:
                     fired.append(one)

@@ -171,6 +171,16 @@ async def choose(owner: Owner, config: Config, sweeps: Sequence[SweepConfig], co
     raise NoSandbox(f"no sandbox works here, and nothing runs without one: {why}", hint="\n".join(hints))
 
 
+@asynccontextmanager
+async def first_backend(config: Config, sweeps: Sequence[SweepConfig]) -> AsyncIterator[Backend]:
+    """The sandboxes that a run would choose. Raises NoSandbox."""
+    backend = await choose(make_owner(), config, sweeps, Console(quiet=True))
+    try:
+        yield backend
+    finally:
+        await backend.aclose()
+
+
 async def _probe(backend: Backend) -> Probe:
     try:
         return await backend.probe()

@@ -136,7 +136,10 @@ class SweepReport:
 
 @dataclass(frozen=True, slots=True)
 class PlannedUnit:
-    """`rung`: index of the rung it starts on, None where `hold` says why a human decides."""
+    """`rung`: index of the rung it starts on, None where `hold` says why a human decides.
+
+    `prompt`: what its agent would get on `prompt_rung`, "" where nobody asked for it or no rung asks a model.
+    """
 
     key: str
     title: str
@@ -144,6 +147,8 @@ class PlannedUnit:
     rules: tuple[str, ...]
     rung: int | None = 0
     hold: str = ""
+    prompt: str = ""
+    prompt_rung: int = 0
 
 
 @dataclass(frozen=True, slots=True)

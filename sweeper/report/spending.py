@@ -79,7 +79,8 @@ def _parts(usage: Usage, findings: Mapping[str, int]) -> dict[str, Usage]:
     parts = {}
     left, weight = usage, sum(counted.values())
     for rule, number in counted.most_common():
-        share = Usage(*(-(-value * number // weight) for value in (left.input_tokens, left.output_tokens, left.micro_usd)))
+        values = (left.input_tokens, left.output_tokens, left.micro_usd)
+        share = Usage(*(-(-value * number // weight) for value in values))
         left = Usage(
             left.input_tokens - share.input_tokens,
             left.output_tokens - share.output_tokens,

@@ -102,6 +102,7 @@ def _plan(plan: SweepPlan, listed: int) -> Iterator[str]:
         yield f"  {unit.findings:>5,}  {terminal(unit.title)}  {terminal(start)}  {terminal(rules)}"
     if len(plan.units) > listed:
         yield f"  ... and {len(plan.units) - listed:,} more; `sweeper plan --json` has them all"
+    yield from _prompts(plan)
     if plan.skips:
         yield ""
         yield f"skipped ({sum(skip.findings for skip in plan.skips):,} findings):"
@@ -109,6 +110,14 @@ def _plan(plan: SweepPlan, listed: int) -> Iterator[str]:
         yield f"  {skip.findings:>5,}  {terminal(skip.path) or '-'}  {skip.reason}"
     if len(plan.skips) > listed:
         yield f"  ... and {len(plan.skips) - listed:,} more paths"
+
+
+def _prompts(plan: SweepPlan) -> Iterator[str]:
+    for unit in plan.units:
+        if unit.prompt:
+            yield ""
+            yield f"prompt of {terminal(unit.title)} on rung {unit.prompt_rung + 1}:"
+            yield from (f"  | {terminal(line, len(line) + 1)}" for line in unit.prompt.splitlines())
 
 
 def story_text(unit: UnitReport, rungs: Mapping[str, Sequence[str]] | None = None) -> str:

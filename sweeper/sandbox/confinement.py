@@ -170,7 +170,15 @@ class Confinement:
         binds = [(f"{place.path}/{folder}", where) for folder, where in writable]
         door = self._reachable(namespace, spec.door) if spec.door is not None else ""
         return program.command_line(
-            self._program, prepared.root, place.path, lowers, prepared.mounts, prepared.env, spec, writable=binds, door=door
+            self._program,
+            prepared.root,
+            place.path,
+            lowers,
+            prepared.mounts,
+            prepared.env,
+            spec,
+            writable=binds,
+            door=door,
         )
 
     def _reachable(self, namespace: Namespace, door: Path) -> str:

@@ -10,8 +10,7 @@ import pytest
 from sweeper import agents
 from sweeper.agents import words
 from sweeper.agents.masks import MASKED, hides
-from sweeper.classify import Traffic, Trouble, before_verify
-from sweeper.classify import Signs
+from sweeper.classify import Signs, Traffic, Trouble, before_verify
 from sweeper.records import Kind
 from sweeper.sandbox.contract import Facts
 

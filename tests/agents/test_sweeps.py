@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import subprocess
 from collections import Counter
@@ -57,7 +58,7 @@ def _price(model: str, tokens: Any) -> int:
     )
     provider = "anthropic" if model.startswith("claude") else "openai"
     dollars = calc_price(usage, model, provider_id=provider).total_price
-    return -int(-dollars * 1_000_000 // 1)  # rounded up, as the meter does
+    return math.ceil(dollars * 1_000_000)  # rounded up, as the meter does
 
 
 @pytest.mark.parametrize("sandbox", ["bubblewrap", pytest.param("docker", marks=pytest.mark.docker)])
@@ -81,7 +82,7 @@ def test_24_units_are_drained_metered_and_the_key_is_nowhere(
         {"agent": "claude", "budget_usd": 2.0},
         {"agent": "codex", "prompt": "explore", "budget_usd": 2.0},
         top="[limits]\nslots = 2\nusd_per_fire = 50\nusd_per_day = 100",
-        more='max_rounds = 4\nsetup = []',
+        more="max_rounds = 4\nsetup = []",
     )
     env = os.environ | sweep.environment("claude", "codex")
     argv = [*COMMAND, "run", "--json", "--sandbox", sandbox, "-v"]
@@ -177,7 +178,8 @@ def test_d20_an_agent_that_tries_to_get_out_gets_nowhere(sweeping: Callable[...,
 CALLER = """
 import json, os, sys, urllib.request
 for number in range(CALLS):
-    body = {"model": os.environ["SWEEPER_MODEL"], "max_tokens": 4000, "messages": [{"role": "user", "content": sys.argv[1]}]}
+    body = {"model": os.environ["SWEEPER_MODEL"], "max_tokens": 4000}
+    body["messages"] = [{"role": "user", "content": sys.argv[1]}]
     head = {"x-api-key": os.environ["ANTHROPIC_API_KEY"], "content-type": "application/json"}
     request = urllib.request.Request(os.environ["ANTHROPIC_BASE_URL"] + "/v1/messages", json.dumps(body).encode(), head)
     urllib.request.urlopen(request).read()
@@ -257,7 +259,7 @@ def test_e11_an_empty_key_is_a_missing_one(sweeping: Callable[..., Sweeping]) ->
 
 def test_d06_nothing_of_our_own_environment_reaches_an_agent(sweeping: Callable[..., Sweeping]) -> None:
     look = do(Run("env"))
-    sweep = sweeping(lambda asked: turns(look, Say("Nothing."))(asked), files=1)
+    sweep = sweeping(turns(look, Say("Nothing.")), files=1)
     sweep.configure({"agent": "claude"})
     env = sweep.environment("claude") | {"CLAUDECODE": "1", "NODE_OPTIONS": "--bogus", "MARK": "leaked-mark"}
     ended = sweep.project.sweeper("run", "--json", "--sandbox", "bubblewrap", env=env)
