@@ -8,7 +8,7 @@ import time
 
 from bench.rows import Row, keep
 
-NAMES = ("startup", "ledger", "coordinator", "sandboxes", "efficiency", "real", "kills")
+NAMES = ("startup", "parsing", "ledger", "coordinator", "sandboxes", "efficiency", "real", "gateway", "kills")
 
 
 def main(names: list[str]) -> int:

@@ -1,7 +1,7 @@
 """Peak resident memory of the coordinator: draining 100,000 synthetic units (no-op dispatch) against 1,000.
 
-Each drain runs in a child process of its own, through the real scheduler, engine and journal encoding; the loop
-and its claims are the smallest there can be, so what grows would be the engine's.
+Each drain runs in a child process of its own, through the real ledger (SQLite on disk), claims, scheduler, engine and
+journal; only the dispatch does nothing.
 """
 
 from __future__ import annotations
@@ -10,21 +10,26 @@ import json
 import resource
 import subprocess
 import sys
+import tempfile
 import time
-from dataclasses import dataclass
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import anyio
 
+from bench.ledger import outcome, queued
 from bench.rows import Row
 from sweeper.drain import EngineLimits, drain
-from sweeper.ledger.contract import JournalRow
+from sweeper.ledger import make_owner, open_ledger
+from sweeper.ledger.contract import Ledger, Queued, Run
 from sweeper.loop import Decision, Go, Idle, Page, Settled, Slot
-from sweeper.replay import to_line
+from sweeper.records import Outcome, UnitState
+from sweeper.sweep import SweepClaims
 
 FEW, MANY = 1_000, 100_000
-PAGE = 200
 SLOTS = 5
+RUN = "run"
 
 
 def measure() -> list[Row]:
@@ -41,63 +46,61 @@ def _child(count: int) -> dict[str, Any]:
     return found
 
 
-@dataclass(slots=True)
 class Synthetic:
-    key: str
+    """The units of a ledger's run, each dispatched to nothing."""
 
+    name = "bench"
 
-class Endless:
-    """`count` units whose dispatch does nothing."""
-
-    name = "synthetic"
-
-    def __init__(self, count: int) -> None:
-        self._count = count
+    def __init__(self, ledger: Ledger, claims: SweepClaims) -> None:
+        self._ledger, self._claims = ledger, claims
 
     async def select_queue(self, cursor: str | None) -> Page:
-        first = int(cursor or 0)
-        last = min(first + PAGE, self._count)
-        units = tuple(Synthetic(f"{number:032x}") for number in range(first, last))
-        return Page(units, str(last) if last < self._count else None)
+        units, following = await self._ledger.page(RUN, 1, cursor)
+        return Page(tuple(units), following)
 
-    def tier_policy(self, unit: Any) -> Go:
+    def tier_policy(self, unit: Queued) -> Go:
         return Go(0)
 
-    async def dispatch(self, unit: Any, rung: Any, slot: Slot) -> None:
+    async def dispatch(self, unit: Queued, rung: int, slot: Slot) -> Outcome:
         slot.free()
+        await self._ledger.start(self._claims.of(unit), rung, 1)
+        return outcome(unit.key)
 
-    async def land(self, unit: Any, result: Any) -> Decision:
+    async def land(self, unit: Queued, result: Outcome) -> Decision:
+        await self._ledger.land(self._claims.of(unit), result, UnitState.SETTLED, 1)
+        self._claims.landed(unit)
         return Settled()
 
     async def on_idle(self) -> Idle:
         return Idle.STOP
 
-    async def claim(self, unit: Any) -> str:
-        return "claim"
 
-    async def release(self, unit: Any) -> None:
-        pass
+async def _drain(count: int, state: Path) -> None:
+    ledger, owner = open_ledger("", state), make_owner()
+    await ledger.enter(owner, 60.0)
+    await ledger.create_run(Run(RUN, Synthetic.name, "b" * 40, "digest", tip="b" * 40))
+    await ledger.open_round(RUN, 1, _units(count), [], fresh=True)
+    claims = SweepClaims(ledger, RUN)
+    limits = EngineLimits(agents=SLOTS)
+    journal = ledger.journal
+    drained = await drain([Synthetic(ledger, claims)], claims, limits, journal=lambda row: journal(owner.id, row))
+    await ledger.aclose()
+    if drained.tally.settled != count:
+        raise AssertionError(f"{drained.tally} of {count} units")
 
 
-def _drain(count: int) -> None:
-    size = 0
+def _units(count: int) -> Iterator[Queued]:
+    return (queued(number) for number in range(count))
 
-    def journal(row: JournalRow) -> None:
-        nonlocal size
-        size += len(to_line(row))
 
-    async def run() -> None:
-        loop = Endless(count)
-        drained = await drain([loop], loop, EngineLimits(agents=SLOTS), journal=journal)
-        if drained.tally.settled != count:
-            raise AssertionError(f"{drained.tally} of {count} units")
-
-    began = time.perf_counter()
-    anyio.run(run)
-    seconds = time.perf_counter() - began
+def main(count: int) -> None:
+    with tempfile.TemporaryDirectory(prefix="sweeper-bench-") as state:
+        began = time.perf_counter()
+        anyio.run(_drain, count, Path(state))
+        seconds = time.perf_counter() - began
     kilobytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    print(json.dumps({"peak": kilobytes << 10, "seconds": seconds, "journal": size}))
+    print(json.dumps({"peak": kilobytes << 10, "seconds": seconds}))
 
 
 if __name__ == "__main__":
-    _drain(int(sys.argv[1]))
+    main(int(sys.argv[1]))

@@ -1,18 +1,17 @@
 """Claim + land through the ledger with 64 tasks, beside a bare single-writer loop of the same SQL, both at
-synchronous=FULL, in turns on the same disk. `python -m bench.ledger` prints the figures."""
+synchronous=FULL, in turns on the same disk. `python -m bench ledger`."""
 
 from __future__ import annotations
 
-import json
 import sqlite3
 import statistics
-import sys
 import tempfile
 import time
 from pathlib import Path
 
 import anyio
 
+from bench.rows import Row
 from sweeper.ledger import make_owner, open_ledger
 from sweeper.ledger.claims import CLAIM_SQL, LAND_UNIT_SQL, NEW_ATTEMPT_SQL
 from sweeper.ledger.contract import Ledger, Queued, Run
@@ -90,18 +89,14 @@ async def bare_loop(state: Path, units: int = UNITS) -> float:
     return units / seconds
 
 
-def measure(folder: Path | None = None) -> dict[str, float]:
-    """Medians of three turns: `ledger` and `bare` in units a second, and their `ratio` (at least 0.8)."""
+def measure(folder: Path | None = None) -> list[Row]:
+    """Medians of three turns."""
     ledger: list[float] = []
     bare: list[float] = []
     for _ in range(TURNS):
         with tempfile.TemporaryDirectory(dir=folder) as one, tempfile.TemporaryDirectory(dir=folder) as other:
             bare.append(anyio.run(bare_loop, Path(one)))
             ledger.append(anyio.run(through_the_ledger, Path(other)))
-    figures = {"ledger": statistics.median(ledger), "bare": statistics.median(bare)}
-    return {**figures, "ratio": figures["ledger"] / figures["bare"]}
-
-
-if __name__ == "__main__":
-    json.dump(measure(), sys.stdout, indent=2)
-    print()
+    through, alone = statistics.median(ledger), statistics.median(bare)
+    detail = f"{through:,.0f}/s against {alone:,.0f}/s at synchronous=FULL"
+    return [Row("claim + land, 64 tasks, against a bare single writer", through / alone, 0.8, detail=detail)]

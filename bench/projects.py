@@ -65,9 +65,7 @@ def sdist(name: str, version: str) -> Path:
     return folder
 
 
-def sweeper(
-    folder: Path, *words: str, codes: tuple[int, ...] = (0, 1)
-) -> subprocess.CompletedProcess[str]:
+def sweeper(folder: Path, *words: str, codes: tuple[int, ...] = (0, 1)) -> subprocess.CompletedProcess[str]:
     """Run sweeper in `folder`; fails on an exit code that is not among `codes`."""
     command = [sys.executable, "-m", "sweeper", *words]
     done = subprocess.run(command, check=False, cwd=folder, capture_output=True, text=True)

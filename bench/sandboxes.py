@@ -30,10 +30,10 @@ from sweeper.sandbox.bubblewrap import Bubblewrap
 from sweeper.sandbox.contract import Backend, Name, Role, Snapshot, Toolchain
 from sweeper.sandbox.docker import Docker
 
-FILES, AT_ONCE, TIMES = 2000, 4, 80
+FILES, FOLDERS, AT_ONCE, TIMES = 2000, 40, 4, 80
 IMAGE = "debian:bookworm-slim"
 TARGETS = {"docker": 1.2, "bubblewrap": 5.0}
-EDIT = "head -c 1000 /dev/zero | tr '\\0' x > pkg/m0.py"
+EDIT = "head -c 1000 /dev/zero | tr '\\0' x > pkg0/m0.py"
 NO_CHECK = ("sh", "-c", "true")
 
 
@@ -57,9 +57,10 @@ def measure() -> list[Row]:
 
 
 def _repository(folder: Path) -> None:
-    (folder / "pkg").mkdir(parents=True)
     for number in range(FILES):
-        (folder / "pkg" / f"m{number}.py").write_text(f"# {number}\n" + "value = 'some sixteen kB of text'\n" * 500)
+        package = folder / f"pkg{number % FOLDERS}"
+        package.mkdir(parents=True, exist_ok=True)
+        (package / f"m{number}.py").write_text(f"# {number}\n" + "value = 'some sixteen kB of text'\n" * 500)
     commit(folder)
 
 
@@ -87,7 +88,7 @@ async def _measure(kind: str, project: Path, store: Path, bare: float | None) ->
         async with await Repo.open(project) as repo:
             probe = await backend.probe()
             assert probe.ok, probe.why
-            workshop = _workshop(backend, repo, parser, store)
+            workshop = _workshop(kind, backend, repo, parser, store)
             ground = await stand_on(workshop, await repo.resolve("HEAD"), 0)
             sandboxes = await _throughput(partial(_sandbox, workshop, ground.snapshot))
             disk = await _disk(workshop, ground.snapshot, store)
@@ -117,11 +118,11 @@ async def _measure(kind: str, project: Path, store: Path, bare: float | None) ->
     ]
 
 
-def _workshop(backend: Backend, repo: Repo, parser: Parser, store: Path) -> Workshop:
+def _workshop(kind: str, backend: Backend, repo: Repo, parser: Parser, store: Path) -> Workshop:
     sandboxing = Sandboxing(backend, logs=store / "logs")
     check = Check(sandboxing, parser, recognise(NO_CHECK), NO_CHECK, ())
     config = SweepConfig(check=list(NO_CHECK), ladder=[RungConfig(run=["sh", "-c", EDIT])])
-    return Workshop("bench", "bench", config, sandboxing, Toolchain(tools=("sh",)), repo, check, Scope())
+    return Workshop("bench", kind, config, sandboxing, Toolchain(tools=("sh",)), repo, check, Scope())
 
 
 async def _throughput(one: Callable[[int], Awaitable[Any]]) -> float:
@@ -145,7 +146,7 @@ async def _sandbox(workshop: Workshop, snapshot: Snapshot, number: int) -> None:
     name = Name("bench", f"{number:016}{0:016}", 1, Role.AGENT)
     spec = workshop.sandboxing.spec(name, snapshot, ("sh", "-c", EDIT), wanted=lambda path: True)
     ran = await workshop.sandboxing.backend.run(spec)
-    assert [entry.path for entry in ran.layer.entries] == [b"pkg/m0.py"], ran
+    assert [entry.path for entry in ran.layer.entries] == [b"pkg0/m0.py"], ran
 
 
 async def _disk(workshop: Workshop, snapshot: Snapshot, store: Path) -> float:
@@ -175,7 +176,7 @@ class _NoSlot:
 
 
 async def _attempt(workshop: Workshop, ground: Ground, number: int) -> None:
-    finding = Finding("pkg/m0.py", 1, 1, "X", "message", fingerprint="f")
-    unit = Unit(f"{number:016}{0:016}", "bench", "pkg/m0.py", ("pkg/m0.py",), (finding,))
+    finding = Finding("pkg0/m0.py", 1, 1, "X", "message", fingerprint="f")
+    unit = Unit(f"{number:016}{0:016}", "bench", "pkg0/m0.py", ("pkg0/m0.py",), (finding,))
     outcome = await attempt(workshop, ground, Job(unit, 0, number + 1), _NoSlot())
     assert outcome.kind is Kind.FIXED, outcome

@@ -22,6 +22,7 @@ BYTES = {"": 1, "b": 1} | {
     for suffix, factor in (("b", 1000), ("ib", 1024))
     for power, prefix in enumerate("kmgt")
 }
+PATTERN_GROUPS = frozenset({"path", "line", "column", "rule", "message", "severity"})
 QUANTITY = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", re.IGNORECASE)
 
 
@@ -80,6 +81,22 @@ def _some_command(value: str | list[str]) -> str | list[str]:
     return value
 
 
+def _pattern(value: str) -> str:
+    if not value:
+        return value
+    try:
+        groups = re.compile(value).groupindex.keys()
+    except re.error as problem:
+        raise ValueError(f"not a regular expression: {problem}") from problem
+    wrong = ({"path", "line"} - groups) | (groups - PATTERN_GROUPS)
+    if wrong:
+        raise ValueError(
+            "expected the groups (?P<path>...) and (?P<line>...), and perhaps column, rule, message, severity; "
+            f"missing or unknown: {', '.join(sorted(wrong))}"
+        )
+    return value
+
+
 def _inside(value: str) -> str:
     if value.startswith("/") or ".." in value.split("/"):
         raise ValueError("expected a path inside the repository, relative to its top")
@@ -113,6 +130,7 @@ Bytes = Annotated[
 Command = Annotated[str | list[str], AfterValidator(_command)]
 CommandLine = Annotated[str, AfterValidator(_command)]
 Inside = Annotated[str, AfterValidator(_inside)]
+Pattern = Annotated[str, AfterValidator(_pattern)]
 SweepName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
 
 
@@ -176,6 +194,9 @@ class SweepConfig(Model):
     """The check of one unit, with "{files}"; without it the whole check is run and filtered."""
     format: str = "auto"
     """The check's output format; "auto" recognises it."""
+    pattern: Pattern = ""
+    """A Python regular expression for a format of your own: what matches a line from its start is a finding. Named
+    groups: path and line, and perhaps column, rule, message, severity. It takes the place of `format`."""
     root: Inside = "."
     """The folder of a monorepo that the check runs in."""
     partition: Literal["file", "directory", "rule"] = "file"

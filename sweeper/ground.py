@@ -19,15 +19,15 @@ from sweeper import agents
 from sweeper.agents.masks import MASKED, hides
 from sweeper.backlog.check import Check, Sandboxing
 from sweeper.backlog.fingerprint import compare, line_hashes, stamp
-from sweeper.backlog.partition import FileFacts, Partitioned, file_facts, partition
+from sweeper.backlog.partition import ATTRIBUTES, FileFacts, Partitioned, file_facts, partition
 from sweeper.backlog.paths import to_root
 from sweeper.config import SweepConfig
 from sweeper.errors import CheckBroken
-from sweeper.ledger.contract import Queued
 from sweeper.policy import Scope
-from sweeper.records import Change, CheckResult, CheckState, Finding, Partition, Unit
+from sweeper.records import Change, CheckResult, CheckState, Finding, Partition
 from sweeper.redact import Redactor
 from sweeper.repo import Repo
+from sweeper.sandbox import lockfiles
 from sweeper.sandbox.contract import Name, Role, Snapshot, Toolchain
 from sweeper.verify import Baseline
 
@@ -131,8 +131,9 @@ async def choose(repo: Repo, ground: Ground, selection: Selection) -> tuple[Chos
 
 
 async def prepare(workshop: Workshop, commit: str) -> Snapshot:
+    """The commit with its toolchain, which is made anew only when the commit's lock files say something else."""
     tree = await workshop.repo.tree(commit)
-    return await workshop.sandboxing.backend.prepare(tree, workshop.toolchain)
+    return await workshop.sandboxing.backend.prepare(tree, lockfiles.keyed(workshop.toolchain, tree.listing))
 
 
 async def stand_on(workshop: Workshop, commit: str, round_number: int) -> Ground:
@@ -216,35 +217,15 @@ async def survey(
 async def _facts(workshop: Workshop, ground: Ground, findings: Sequence[Finding]) -> dict[str, FileFacts]:
     repo, commit = workshop.repo, ground.commit
     paths = sorted({os.fsencode(finding.path) for finding in findings} & ground.snapshot.listing.keys())
-    attributes = await repo.attributes(commit, paths, ("linguist-generated",))
+    attributes = await repo.attributes(commit, paths, ATTRIBUTES)
     ignored = await repo.check_ignore(commit, paths)
     sizes = await repo.sizes(commit, paths)
     facts: dict[str, FileFacts] = {}
     for start in range(0, len(paths), FILES_AT_ONCE):
         heads = await repo.heads(commit, paths[start : start + FILES_AT_ONCE], HEAD_BYTES)
         for path, head in heads.items():
-            value = attributes.get(path, {}).get("linguist-generated")
-            facts[os.fsdecode(path)] = file_facts(
-                head,
-                sizes[path],
-                linguist_generated=None if value is None else value in ("set", "true"),
-                ignored=path in ignored,
-            )
+            facts[os.fsdecode(path)] = file_facts(head, sizes[path], attributes.get(path), ignored=path in ignored)
     return facts
-
-
-def queue(workshop: Workshop, ground: Ground, units: Sequence[Unit], round_number: int, ladder: str) -> list[Queued]:
-    """Units with their place: a digest of their blobs and the ladder, so that a change of either starts anew."""
-    listing = ground.snapshot.listing
-
-    def place(unit: Unit) -> str:
-        digest = hashlib.sha256(ladder.encode())
-        for path in unit.paths:
-            entry = listing.get(os.fsencode(path))
-            digest.update(f"\0{entry.oid if entry else ''}".encode())
-        return digest.hexdigest()[:32]
-
-    return [Queued(unit, round_number, place=place(unit)) for unit in units]
 
 
 def tally(findings: Iterable[Finding]) -> Tally:

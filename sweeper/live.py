@@ -202,7 +202,7 @@ def draw(board: Board, now: float) -> RenderableType:
         ProgressBar(total=max(total, 1), completed=board.done, width=30),
         Text(f"{board.done:,}/{total:,} units"),
         Text(clock(now - board.began)),
-        Text(f"about {clock(left)} left in this round" if left is not None else "", style="dim"),
+        Text(f"about {clock(left)} left in this round" if left is not None and board.rows else "", style="dim"),
     )
     counts = Text("  ")
     for kind, number in sorted(board.outcomes.items()):

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from sweeper import agents, ladder
 from sweeper.config import LimitsConfig, RungConfig, SweepConfig, argv
-from sweeper.fire import Hooks, Order, Tools, workshop
 from sweeper.ground import Ground, Workshop, agreeing_check, choose, stand_on, survey
 from sweeper.ledger.contract import Ledger
 from sweeper.loop import Go
+from sweeper.order import Hooks, Order, Tools, workshop
 from sweeper.prompt import render
 from sweeper.records import History, Unit, UnitState
 from sweeper.report.model import PlannedUnit, SweepPlan

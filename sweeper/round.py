@@ -102,7 +102,9 @@ async def _merge_green(
     kept = await _merge(workshop, gate.ground, found.kept)
     green = seen.get(frozenset(unit.key for unit in found.kept)) or await _judge(workshop, gate, kept)
     # whoever fits only without the culprits was never judged with the rest: uncharged, next round
-    left = {u.key: merged.conflicts.get(u.key, ()) for u in waiting if u.key not in culprits and u.key not in kept.merged}
+    left = {
+        u.key: merged.conflicts.get(u.key, ()) for u in waiting if u.key not in culprits and u.key not in kept.merged
+    }
     return replace(kept, empty=(), conflicts=left), green, culprits
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -21,14 +23,13 @@ from sweeper.ground import (
     choose,
     ground_of,
     prepare,
-    queue,
     stand_on,
     survey,
     tally,
 )
 from sweeper.ledger.contract import Ledger, Queued, Run
 from sweeper.loop import Decision, Go, Hold, Idle, Page, Pause, RetryAt, Settled, Slot, Stop
-from sweeper.records import Claim, History, Outcome, UnitState, Usage
+from sweeper.records import Claim, History, Outcome, Unit, UnitState, Usage
 from sweeper.round import Barrier, close_round
 
 Say = Callable[[str], None]
@@ -278,3 +279,17 @@ class Sweep:
 
     def _history(self, unit: Queued) -> History:
         return self._again.get(unit.key, unit.history)
+
+
+def queue(workshop: Workshop, ground: Ground, units: Sequence[Unit], round_number: int, ladder: str) -> list[Queued]:
+    """Units with their place: a digest of their blobs and the ladder, so that a change of either starts anew."""
+    listing = ground.snapshot.listing
+
+    def place(unit: Unit) -> str:
+        digest = hashlib.sha256(ladder.encode())
+        for path in unit.paths:
+            entry = listing.get(os.fsencode(path))
+            digest.update(f"\0{entry.oid if entry else ''}".encode())
+        return digest.hexdigest()[:32]
+
+    return [Queued(unit, round_number, place=place(unit)) for unit in units]

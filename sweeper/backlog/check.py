@@ -69,6 +69,7 @@ class Check:
     unit_argv: tuple[str, ...]
     root: str = "."
     format: str = "auto"
+    pattern: str = ""
     clocks: Clocks = field(default_factory=lambda: Clocks(wall=1800.0))
 
     def without_unit_check(self) -> Check:
@@ -113,6 +114,7 @@ class Check:
             signal=ran.facts.signal,
             truncated=ran.facts.output_truncated,
             format=self.format,
+            pattern=self.pattern,
             tool=self.tool,
             root=self.root,
             listing=_with(snapshot.listing, changes),

@@ -15,6 +15,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -25,14 +26,15 @@ import anyio.to_thread
 from sweeper.backlog.classify import classify
 from sweeper.backlog.formats import FORMATS
 from sweeper.backlog.parse_server import MAGIC, TRAILER
-from sweeper.backlog.reading import Reading, from_wire
+from sweeper.backlog.pause import collection_paused
+from sweeper.backlog.reading import Reading, from_wire, read
 from sweeper.backlog.tools import Tool
 from sweeper.errors import ConfigError, SweeperError
 from sweeper.records import CheckResult, Listing
 from sweeper.sandbox.contract import WORK
 
 T = TypeVar("T")
-_START = "import sys; sys.path.extend(sys.argv[1:]); from sweeper.backlog.parse_server import main; main()"
+_START = "import sys; sys.path.extend(sys.argv[1:]); from sweeper.backlog.parse_server import main; main({wall!r})"
 _MAX_ANSWER = 256 << 20  # bytes; MAX_FINDINGS of ordinary length take a fifth of it
 
 
@@ -46,7 +48,7 @@ class Parser:
     def __init__(
         self, *, memory: int = 1 << 30, cpu: int = 60, wall: float = 120.0, at_once: int = os.cpu_count() or 2
     ) -> None:
-        self._limits = {"memory": memory, "cpu": cpu, "wall": wall}
+        self._limits = {"memory": memory, "cpu": cpu}
         self._wall = wall
         self._slots = at_once
         self._limiter: anyio.CapacityLimiter | None = None
@@ -63,6 +65,7 @@ class Parser:
         signal: int | None = None,
         truncated: bool = False,
         format: str = "auto",
+        pattern: str = "",
         tool: Tool,
         root: str = ".",
         listing: Listing | None = None,
@@ -72,10 +75,11 @@ class Parser:
         """What a check said whose output lies in two files (a missing file is an empty one).
 
         `listing` is the tree that was checked, with its changes: paths are resolved against it; without it
-        only by name. `checkouts`: the absolute directories where the repository's root was. `foreign`: the
-        check ran in some other checkout. Raises ConfigError for an unknown format; everything else is a state.
+        only by name. `pattern`: a user's expression for lines of text; `format` is not asked then.
+        `checkouts`: the absolute directories where the repository's root was. `foreign`: the check ran in some
+        other checkout. Raises ConfigError for an unknown format; everything else is a state.
         """
-        if format != "auto" and format not in FORMATS:
+        if format != "auto" and format not in FORMATS and not pattern:
             raise ConfigError(f"unknown format {format!r}", hint=f"Known formats: auto, {', '.join(sorted(FORMATS))}.")
         result = partial(
             classify,
@@ -90,13 +94,14 @@ class Parser:
         )
         if truncated or signal is not None:
             return result(Reading())
+        how = tool.how(format, pattern)
+        if _is_empty(stdout) and _is_empty(stderr):
+            return result(read(b"", b"", how))  # nothing was printed, so there is nothing to be careful with
         request = {
             "what": "reading",
             "stdout": os.fspath(stdout),
             "stderr": os.fspath(stderr),
-            "format": format,
-            "streams": list(tool.streams),
-            "incomplete": tool.incomplete,
+            "how": asdict(how),
         }
         return await self._ask(request, lambda answer: result(_reading(answer)))
 
@@ -128,7 +133,7 @@ class Parser:
         try:
             line = json.dumps({**request, **self._limits}).encode("ascii") + b"\n" + data
             return await anyio.to_thread.run_sync(
-                lambda: then(self._exchange(ours, theirs, line)), limiter=self._limiter, abandon_on_cancel=True
+                lambda: self._answered(ours, theirs, line, then), limiter=self._limiter, abandon_on_cancel=True
             )
         except anyio.get_cancelled_exc_class():
             # Ends the worker, and with it the abandoned thread.
@@ -136,7 +141,15 @@ class Parser:
                 ours.shutdown(socket.SHUT_RDWR)
             raise
 
-    def _exchange(self, ours: socket.socket, theirs: socket.socket, line: bytes) -> dict[str, Any]:
+    def _answered(
+        self, ours: socket.socket, theirs: socket.socket, line: bytes, then: Callable[[dict[str, Any]], T]
+    ) -> T:
+        data = self._exchange(ours, theirs, line)
+        with collection_paused():
+            return then({"error": data} if isinstance(data, str) else _answer(data, self._wall))
+
+    def _exchange(self, ours: socket.socket, theirs: socket.socket, line: bytes) -> bytearray | str:
+        """The answer with its trailer, or why there is none."""
         with ours:
             with theirs:
                 self._hand_over(theirs)
@@ -147,10 +160,10 @@ class Parser:
                 while chunk := ours.recv(1 << 20):
                     data += chunk
                     if len(data) > _MAX_ANSWER:
-                        return {"error": "there are too many findings to hold: narrow the check"}
+                        return "there are too many findings to hold: narrow the check"
             except OSError as error:
-                return {"error": f"the parsing process did not answer: {error}"}
-        return _answer(bytes(data), self._wall)
+                return f"the parsing process did not answer: {error}"
+        return data
 
     def _hand_over(self, theirs: socket.socket) -> None:
         """Give one end to the server, starting it anew if it is not there."""
@@ -173,7 +186,7 @@ class Parser:
         paths = [path for path in dict.fromkeys([_package_parent(), *sys.path]) if os.path.isabs(path)]
         with theirs:
             self._server = subprocess.Popen(
-                [sys.executable, "-I", "-S", "-X", "utf8", "-c", _START, *paths],
+                [sys.executable, "-I", "-S", "-X", "utf8", "-c", _START.format(wall=self._wall), *paths],
                 stdin=theirs.fileno(),
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
@@ -198,6 +211,11 @@ class Parser:
         self._control = self._server = None
 
 
+def _is_empty(path: Path) -> bool:
+    """Whether there is nothing to read; of what is no file, only reading tells."""
+    return not path.exists() or (path.is_file() and path.stat().st_size == 0)
+
+
 def _package_parent() -> str:
     return str(Path(__file__).resolve().parent.parent.parent)
 
@@ -206,7 +224,7 @@ def _reading(answer: dict[str, Any]) -> Reading:
     return Reading(failed=answer["error"]) if "error" in answer else from_wire(answer)
 
 
-def _answer(data: bytes, wall: float) -> dict[str, Any]:
+def _answer(data: bytearray, wall: float) -> dict[str, Any]:
     """The worker's answer, or an "error" that says how the worker ended without one."""
     tail = data[-TRAILER.size :]
     magic, status, timed_out = TRAILER.unpack(tail) if len(tail) == TRAILER.size else (b"", 0, 0)
@@ -216,7 +234,8 @@ def _answer(data: bytes, wall: float) -> dict[str, Any]:
         return {"error": f"parsing took longer than {wall:g} s"}
     code = os.waitstatus_to_exitcode(status)
     if code == 0:
-        answer: dict[str, Any] = json.loads(data[: -TRAILER.size])
+        del data[-TRAILER.size :]
+        answer: dict[str, Any] = json.loads(data)
         return answer
     if code in (-signal.SIGXCPU, -signal.SIGKILL):
         return {"error": "parsing used too much processor time or memory and was stopped"}

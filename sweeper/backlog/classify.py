@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from sweeper.backlog.parsed import IGNORED, SYNTAX, Raw
+from sweeper.backlog.formats import FORMATS
+from sweeper.backlog.parsed import FATAL, IGNORED, SYNTAX, Raw
 from sweeper.backlog.paths import Resolver, foreign_checkout
 from sweeper.backlog.reading import Reading
 from sweeper.backlog.tools import Tool
 from sweeper.records import CheckResult, CheckState, Finding, Listing, Severity, Skip, SkipReason
 from sweeper.sandbox.contract import WORK
 
+_SEVERITIES = {severity.value: severity for severity in Severity}
 MISSING_SHARE = 0.2  # of the distinct paths; above it the paths were not paths
 
 
@@ -59,8 +61,17 @@ def _broken(
         return _quote(
             f"the linter's format seems to have changed: {parsed.malformed} results have no known shape", reading
         )
-    if parsed.findings:
+    if any(item.kind != FATAL for item in parsed.findings):
         return ""
+    return _without_findings(reading, exit_code, meaning, ended)
+
+
+def _without_findings(reading: Reading, exit_code: int | None, meaning: CheckState | None, ended: str) -> str:
+    parsed = reading.parsed
+    if parsed.findings:
+        return _quote(f"the check could not do its work ({ended}): {parsed.findings[0].message}", reading)
+    if reading.nothing:
+        return _quote(f"the check looked at no file ({ended}): {reading.nothing}", reading)
     if (exit_code == 0 and not parsed.residue) or (exit_code in (0, None) and parsed.understood):
         return ""
     if exit_code == 0:
@@ -87,7 +98,11 @@ def _placed(
     findings: dict[tuple[str, int, int, str, str], Finding] = {}
     skips: Counter[tuple[str, SkipReason]] = Counter()
     missing: dict[str, Raw] = {}
+    counted_from = 1 if reading.format in FORMATS and not FORMATS[reading.format].printed_columns else tool.column_base
     for item in raws:
+        if item.kind == FATAL:
+            reading.incomplete = reading.incomplete or f"{item.path}: {item.message}"
+            continue
         path, reason = resolver.resolve(item.path)
         if reason is SkipReason.MISSING:
             missing.setdefault(item.path, item)
@@ -96,9 +111,10 @@ def _placed(
         if reason is not None:
             skips[path, reason] += 1
             continue
-        column = item.column + 1 - tool.column_base if item.line else 0
+        column = item.column + 1 - counted_from if item.line else 0
         key = (path, item.line, column, item.rule, item.message)
-        findings.setdefault(key, Finding(*key, severity=Severity(item.severity)))
+        if key not in findings:
+            findings[key] = Finding(*key, _SEVERITIES[item.severity])
     paths = {item.path for item in raws}
     if len(missing) > MISSING_SHARE * len(paths):
         return _result(CheckState.BROKEN, reading, why=_why_missing(missing, len(paths)))
@@ -106,7 +122,7 @@ def _placed(
     return _result(
         CheckState.FINDINGS if found else CheckState.CLEAN,
         reading,
-        findings=tuple(sorted(findings.values())),
+        findings=tuple(findings[key] for key in sorted(findings)),
         skips=tuple(Skip(path, reason, count) for (path, reason), count in sorted(skips.items())),
     )
 

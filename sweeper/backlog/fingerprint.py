@@ -11,6 +11,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from sweeper.records import Finding
 
@@ -34,6 +35,7 @@ def line_hashes(source: bytes) -> list[str]:
     return [hashlib.sha256(line.strip()).hexdigest()[:16] for line in lines]
 
 
+@lru_cache(maxsize=8192)
 def normalise(message: str) -> str:
     """The message without what changes when lines move: numbers outside quotes, folders of absolute paths."""
     message = _ABSOLUTE.sub(lambda match: re.split(r"[\\/]", match[0])[-1], message)

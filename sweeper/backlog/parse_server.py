@@ -19,10 +19,13 @@ import select
 import signal
 import socket
 import struct
+import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, BinaryIO
 
+from sweeper.backlog.parsed import How
 from sweeper.backlog.reading import read, to_wire
 
 TRAILER = struct.Struct(">4sii")  # magic, the worker's wait status, 1 if the wall clock ended it
@@ -30,49 +33,85 @@ MAGIC = b"done"
 WARM = ("sweeper.policy.wire",)  # what workers are asked to call, imported once instead of in each of them
 
 
-def serve(control: socket.socket) -> None:
-    """Serve until the other end of `control` is closed, which is also what its owner's death looks like."""
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # handlers are reaped by the kernel
+@dataclass(slots=True)
+class _Run:
+    """One worker at work. `ended`: its pidfd. `until`: on the monotonic clock. `late`: the clock ended it."""
+
+    worker: int
+    ended: int
+    connection: socket.socket
+    until: float
+    late: bool = False
+
+
+def serve(control: socket.socket, wall: float) -> None:
+    """Serve until the other end of `control` is closed, which is also what its owner's death looks like.
+
+    `wall`: seconds that a worker may take.
+    """
     gc.freeze()  # no collection in a worker touches, and so copies, the server's pages
+    poller = select.poll()
+    poller.register(control, select.POLLIN)
+    runs: dict[int, _Run] = {}  # by the pidfd of the worker and by the number of its connection
     while True:
-        byte, sockets, _, _ = socket.recv_fds(control, 1, 1)
-        if not byte:
-            return
-        if os.fork() == 0:
-            control.close()
-            with contextlib.suppress(OSError, ValueError):
-                _handle(socket.socket(fileno=sockets[0]))
-            os._exit(0)
-        for number in sockets:
-            os.close(number)
+        now = time.monotonic()
+        waits = [run.until - now for run in runs.values() if not run.late]
+        for number, _ in poller.poll(max(0.0, min(waits)) * 1000 if waits else None):
+            if number == control.fileno():
+                run = _start(control, runs, wall)
+                if run is None:
+                    for left in runs.values():
+                        os.kill(left.worker, signal.SIGKILL)
+                    return
+                runs[run.ended] = runs[run.connection.fileno()] = run
+                poller.register(run.ended, select.POLLIN)
+                poller.register(run.connection, 0)  # only its end is of interest: nobody waits for the answer
+            elif (known := runs.get(number)) is not None and number == known.ended:
+                poller.unregister(number)
+                if known.connection.fileno() in runs:
+                    poller.unregister(known.connection)
+                    del runs[known.connection.fileno()]
+                del runs[number]
+                _finish(known)
+            elif known is not None:
+                poller.unregister(number)
+                del runs[number]
+                os.kill(known.worker, signal.SIGKILL)
+        for run in runs.values():
+            if not run.late and run.until <= time.monotonic():
+                run.late = True
+                os.kill(run.worker, signal.SIGKILL)
 
 
-def _handle(connection: socket.socket) -> None:
-    """Let a worker answer one request, then say how the worker ended."""
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    stream = connection.makefile("rb")
-    request = json.loads(stream.readline())
-    ended, alive = os.pipe()
+def _start(control: socket.socket, runs: dict[int, _Run], wall: float) -> _Run | None:
+    """Fork a worker for the next request; None if there is no next one."""
+    byte, sockets, _, _ = socket.recv_fds(control, 1, 1)
+    if not byte:
+        return None
+    connection = socket.socket(fileno=sockets[0])
     worker = os.fork()
     if worker == 0:
-        os.close(ended)
-        _work(connection, request, stream)
-    os.close(alive)
-    poller = select.poll()
-    poller.register(ended, select.POLLIN | select.POLLHUP)
-    poller.register(connection, 0)  # only its end is of interest
-    seconds = float(request["wall"])
-    events = poller.poll(seconds * 1000)
-    if not any(number == ended for number, _ in events):
-        os.kill(worker, signal.SIGKILL)
-    _, status = os.waitpid(worker, 0)
-    connection.sendall(TRAILER.pack(MAGIC, status, int(not events)))
+        control.close()
+        for number in runs:  # a copy of another's connection would keep it from ending
+            os.close(number)
+        _work(connection)
+    return _Run(worker, os.pidfd_open(worker), connection, time.monotonic() + wall)
 
 
-def _work(connection: socket.socket, request: dict[str, Any], stream: BinaryIO) -> None:
-    """Never returns."""
+def _finish(run: _Run) -> None:
+    """Say how the worker ended."""
+    _, status = os.waitpid(run.worker, 0)
+    os.close(run.ended)
+    with run.connection, contextlib.suppress(OSError):
+        run.connection.sendall(TRAILER.pack(MAGIC, status, int(run.late)))
+
+
+def _work(connection: socket.socket) -> None:
+    """Answer one request. Never returns."""
     code = 1
     try:
+        stream = connection.makefile("rb")
+        request = json.loads(stream.readline())
         _limit(resource.RLIMIT_AS, int(request["memory"]))
         # The server's own use of the processor came before the fork and counts for nothing here.
         _limit(resource.RLIMIT_CPU, int(request["cpu"]))
@@ -107,15 +146,7 @@ def _content(path: str, limit: int) -> bytes:
 
 def _reading(request: dict[str, Any], stream: BinaryIO) -> dict[str, Any]:
     limit = int(request["memory"])
-    return to_wire(
-        read(
-            _content(request["stdout"], limit),
-            _content(request["stderr"], limit),
-            request["format"],
-            request["streams"],
-            request["incomplete"],
-        )
-    )
+    return to_wire(read(_content(request["stdout"], limit), _content(request["stderr"], limit), How(**request["how"])))
 
 
 def _call(request: dict[str, Any], stream: BinaryIO) -> dict[str, Any]:
@@ -128,8 +159,8 @@ def _call(request: dict[str, Any], stream: BinaryIO) -> dict[str, Any]:
 _ANSWERS = {"reading": _reading, "call": _call}
 
 
-def main() -> None:
+def main(wall: float) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     for module in WARM:
-        import_module(module)
-    serve(socket.socket(fileno=0))
+        import_module(module).warm()
+    serve(socket.socket(fileno=0), wall)

@@ -6,6 +6,7 @@ Imported by the parsing child, so it imports nothing of the package and little o
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import NamedTuple
@@ -67,6 +68,22 @@ class Parsed:
     failed: str = ""
     incomplete: str = ""
     files: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class How:
+    """How one output is to be read; it crosses into the child as JSON.
+
+    `format`: a name of the table or "auto". `pattern`: the user's own, for text. `streams`, `incomplete`,
+    `nothing`, `expected` (the tool's own format): from the tool's row.
+    """
+
+    format: str = "auto"
+    pattern: str = ""
+    streams: Sequence[str] = ("stdout", "stderr")
+    incomplete: str = ""
+    nothing: str = ""
+    expected: str = ""
 
 
 def strip_ansi(data: bytes) -> bytes:

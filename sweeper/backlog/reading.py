@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sweeper.backlog.formats import FORMATS
-from sweeper.backlog.parsed import Parsed, Raw, head, plain, strip_ansi
+from sweeper.backlog.formats import FORMATS, pattern
+from sweeper.backlog.parsed import How, Parsed, Raw, head, plain, strip_ansi
 from sweeper.backlog.sniff import sniff
 
 MAX_FINDINGS = 250_000
@@ -26,7 +26,8 @@ _CRASH = re.compile(
 @dataclass(slots=True)
 class Reading:
     """`failed`: why this says nothing at all. `crash`: the line by which a program shows that it crashed.
-    `stdout` and `stderr`: their first printable lines. `blank`: stdout was empty."""
+    `stdout` and `stderr`: their first printable lines. `blank`: stdout was empty. `nothing`: the tool's words
+    for having looked at no file."""
 
     format: str = ""
     parsed: Parsed = field(default_factory=Parsed)
@@ -36,30 +37,42 @@ class Reading:
     stdout: str = ""
     stderr: str = ""
     failed: str = ""
+    nothing: str = ""
 
 
-def read(stdout: bytes, stderr: bytes, format: str, streams: Sequence[str], incomplete: str) -> Reading:
-    """Raises MemoryError, RecursionError: the child reports them. `format`: a name of the table or "auto"."""
-    other = stderr if "stderr" in streams else b""
-    name = sniff(stdout, other) if format == "auto" else format
-    parsed = FORMATS[name or "text"].parse(stdout, other)
+def read(stdout: bytes, stderr: bytes, how: How) -> Reading:
+    """Raises MemoryError, RecursionError: the child reports them."""
+    other = stderr if "stderr" in how.streams else b""
+    if how.pattern:
+        name, parsed = pattern.NAME, pattern.parse(how.pattern, stdout, other)
+    else:
+        name = sniff(stdout, other, how.expected) if how.format == "auto" else how.format
+        parsed = FORMATS[name or "text"].parse(stdout, other)
     if len(parsed.findings) > MAX_FINDINGS:
         return Reading(failed=f"more than {MAX_FINDINGS} findings: narrow the check to fewer rules or folders")
     texts = [strip_ansi(data[:_HEAD]).decode("utf-8", "replace") for data in (stdout, stderr)]
     # Inside a document, text that looks like a crash is somebody's message.
-    crash = next(
-        (m for m in (_CRASH.search(t) for t in (texts[1], *([] if parsed.understood else texts[:1]))) if m), None
-    )
-    partial = re.search(incomplete, texts[1]) if incomplete else None
+    said = [texts[1], *([] if parsed.understood else texts[:1])]
+    crash = next((match for text in said if (match := _CRASH.search(text))), None)
+    partial = _first(how.incomplete, texts[1:] if parsed.findings else said)
+    nothing = _first(how.nothing, said)
     return Reading(
         format=name,
         parsed=parsed,
         blank=not stdout.strip(),
         crash=plain(_last_line_of_crash(crash)) if crash else "",
-        incomplete=parsed.incomplete or (plain(partial[0], 300) if partial else ""),
+        incomplete=parsed.incomplete or partial,
+        nothing=nothing or ("the tool counts no file" if parsed.files == 0 else ""),
         stdout=head(texts[0]),
         stderr=head(texts[1]),
     )
+
+
+def _first(expression: str, texts: Sequence[str]) -> str:
+    """The first match in any of the texts, printable."""
+    if not expression:
+        return ""
+    return next((plain(match[0], 300) for text in texts if (match := re.search(expression, text))), "")
 
 
 def _last_line_of_crash(match: re.Match[str]) -> str:
@@ -77,12 +90,15 @@ def to_wire(reading: Reading) -> dict[str, Any]:
         "findings": parsed.findings,
         "parsed": {
             name: getattr(parsed, name)
-            for name in ("understood", "unparsed", "malformed", "residue", "note", "failed", "incomplete")
+            for name in ("understood", "unparsed", "malformed", "residue", "note", "failed", "incomplete", "files")
         },
-        **{name: getattr(reading, name) for name in ("blank", "crash", "incomplete", "stdout", "stderr", "failed")},
+        **{
+            name: getattr(reading, name)
+            for name in ("blank", "crash", "incomplete", "stdout", "stderr", "failed", "nothing")
+        },
     }
 
 
 def from_wire(value: dict[str, Any]) -> Reading:
-    parsed = Parsed(findings=[Raw(*item) for item in value.pop("findings")], **value.pop("parsed"))
+    parsed = Parsed(findings=list(map(Raw._make, value.pop("findings"))), **value.pop("parsed"))
     return Reading(parsed=parsed, **value)

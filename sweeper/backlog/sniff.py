@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from sweeper.backlog.formats import FORMATS
+from sweeper.backlog.formats.documents import empty_list
 from sweeper.backlog.parsed import strip_ansi
 
 HEAD = 1 << 18  # bytes
 
 
-def sniff(stdout: bytes, stderr: bytes = b"") -> str:
+def sniff(stdout: bytes, stderr: bytes = b"", expected: str = "") -> str:
     """The name of the first format of the table that the head looks like, "" if none does.
 
-    A tail is looked at too: SARIF may name its version after everything else.
+    A tail is looked at too: SARIF may name its version after everything else. An empty list looks like many
+    formats: then it is `expected`, the one that the tool was asked for, if that is one of them.
     """
     for data in (stdout, stderr):
         sample = data if len(data) <= 2 * HEAD else data[:HEAD] + b"\n" + data[-HEAD:]
         text = strip_ansi(sample).decode("utf-8", "replace")
         if not text.strip():
             continue
+        if expected in FORMATS and empty_list(text) and FORMATS[expected].looks_like(text):
+            return expected
         for name, format in FORMATS.items():
             if format.looks_like(text):
                 return name

@@ -9,7 +9,7 @@ from pathlib import Path
 from sweeper import agents
 from sweeper.cli.console import Console
 from sweeper.errors import ConfigError
-from sweeper.fire import Order
+from sweeper.order import Order
 
 KEPT = "consent.json"
 

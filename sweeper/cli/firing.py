@@ -2,37 +2,26 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
-import tempfile
-import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
-from pathlib import Path
 
 import anyio
-import anyio.to_thread
 
-from sweeper.backlog.tools import recognise
-from sweeper.cli import consent, reading, signals, sweeps, wiring
+from sweeper.cli import consent, reading, selection, signals, sweeps, watching, wiring
 from sweeper.cli.console import Console
 from sweeper.cli.options import Wanted
-from sweeper.config import Config, SweepConfig, argv
-from sweeper.errors import CheckBroken, ConfigError
-from sweeper.fire import Fired, Hooks, Order, Tools, fire
-from sweeper.ground import Selection
+from sweeper.config import Config, SweepConfig
+from sweeper.errors import ConfigError
+from sweeper.fire import Fired, fire
 from sweeper.ledger.contract import Ledger, Run
-from sweeper.live import Lines, Live, View
+from sweeper.live import Live
+from sweeper.order import Hooks, Order, Tools
 from sweeper.plan import plan
-from sweeper.records import CheckState
 from sweeper.repo import Repo
 from sweeper.report.document import plan_document, report_document
 from sweeper.report.model import SweepPlan
 from sweeper.report.text import plan_text, report_text
 from sweeper.scheduler import Why
-
-TICK = 0.25  # seconds between two pictures of the live view
-ASK = 4  # ticks between two questions to the ledger
 
 
 async def run(wanted: Wanted, console: Console, *, as_json: bool = False, live: bool = True) -> int:
@@ -81,7 +70,7 @@ async def _order(wanted: Wanted, settled: sweeps.Settled, tools: Tools, console:
         digest=settled.digest,
         base=wanted.base,
         fresh=wanted.fresh,
-        selection=await _selection(wanted, settled.sweeps, tools),
+        selection=await selection.read(wanted, settled.sweeps, tools),
         limits=settled.config.limits,
         sandbox=settled.config.sandbox,
         lease=settled.config.dispatcher.lease,
@@ -144,13 +133,13 @@ async def watched(order: Order, tools: Tools, caught: signals.Caught, console: C
     before = console.sink
     hooks = Hooks(say=console.say, cancel=caught.cancel)
     fired: Fired | None = None
-    with _view(console, live=live) as view, caught.stopping():
+    with watching.view(console, live=live) as view, caught.stopping():
         console.sink = view.say
         hooks.on_event = view.on_event
         try:
             async with anyio.create_task_group() as group:
                 if isinstance(view, Live):
-                    group.start_soon(_ticking, view, order, tools.ledger)
+                    group.start_soon(watching.ticking, view, list(order.sweeps), tools.ledger)
                 fired = await fire(order, tools, hooks)
                 group.cancel_scope.cancel()
         finally:
@@ -172,80 +161,6 @@ def finish(fired: Sequence[Fired], caught: signals.Caught, console: Console, *, 
     return code
 
 
-def _view(console: Console, *, live: bool) -> View:
-    now = time.time()
-    if live and console.interactive and not console.quiet:
-        from rich.console import Console as Rich
-
-        rich = Rich(file=sys.stderr, no_color=not console.colour, highlight=False, markup=False, emoji=False)
-        return Live(rich, now)
-    return Lines(console.sink if not console.quiet else lambda line: None, now)
-
-
-async def _ticking(view: Live, order: Order, ledger: Ledger) -> None:
-    tick = 0
-    while True:
-        if tick % ASK == 0:
-            await _tell(view, order, ledger)
-        tick += 1
-        view.tick(time.time())
-        await anyio.sleep(TICK)
-
-
-async def _tell(view: Live, order: Order, ledger: Ledger) -> None:
-    rounds: dict[str, int] = {}
-    units: dict[str, int] = {}
-    for sweep in order.sweeps:
-        run = await ledger.latest_run(sweep)
-        if run is None or run.ended:
-            continue
-        rounds[sweep] = run.round
-        for state, number in (await ledger.counts(run.id)).units.items():
-            units[state] = units.get(state, 0) + number
-    if rounds:
-        view.board.told(rounds, units)
-
-
 async def _say_uncommitted(base: str, repo: Repo, console: Console) -> None:
     if base == "HEAD" and (dirty := await repo.is_dirty()):
         console.say(f"uncommitted edits are not included: {dirty[0]}" + (" and others" if len(dirty) > 1 else ""))
-
-
-async def _selection(wanted: Wanted, chosen: Mapping[str, SweepConfig], tools: Tools) -> Selection | None:
-    """The findings of --from. Raises ConfigError if they can't be read, CheckBroken if they are not understood."""
-    if wanted.source is None:
-        return None
-    if len(chosen) != 1:
-        raise ConfigError("--from gives the findings of one sweep", hint=f"name one of {', '.join(chosen)}")
-    (config,) = chosen.values()
-    with tempfile.TemporaryDirectory(prefix="sweeper-") as folder:
-        given = Path(folder) / "given"
-        await anyio.to_thread.run_sync(_copy, wanted.source, given)
-        result = await tools.parser.parse(
-            given,
-            Path(folder) / "nothing",
-            exit_code=None,
-            format=config.format,
-            tool=recognise(argv(config.check)),
-            root=config.root,
-            listing=await tools.repo.listing(await tools.repo.resolve(wanted.base)),
-            checkouts=(str(tools.repo.top),),
-            foreign=True,
-        )
-    if result.state is CheckState.BROKEN:
-        raise CheckBroken(f"--from {wanted.source}: {result.why}", hint="give the format's name with --format")
-    return Selection(result.findings)
-
-
-def _copy(source: str, target: Path) -> None:
-    try:
-        with target.open("wb") as out:
-            if source == "-":
-                shutil.copyfileobj(sys.stdin.buffer, out)
-            else:
-                with open(source, "rb") as file:
-                    shutil.copyfileobj(file, out)
-    except OSError as problem:
-        raise ConfigError(
-            f"--from {source}: {problem.strerror}", hint="give a readable file, or - for standard input"
-        ) from problem

@@ -18,6 +18,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "release": ("sweeper.cli.release", "Give held units back to their ladder."),
     "replay": ("sweeper.cli.replay", "Feed a run's journal to a new scheduler and compare every command."),
     "reap": ("sweeper.cli.reap", "Remove the sandboxes that dead coordinators left behind."),
+    "toolchain": ("sweeper.cli.toolchain", "Build toolchains, list what is kept of them, remove what is unused."),
     "doctor": ("sweeper.cli.doctor", "Say what works here, and what to do about the rest."),
     "init": ("sweeper.cli.init", "Write a sweeper.toml for the linters of this repository."),
     "demo": ("sweeper.cli.demo", "Drain a small project and watch it."),

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Mapping, Sequence
 
+from sweeper.backlog import detect
 from sweeper.backlog.detect import Found
 from sweeper.backlog.tools import recognise
 from sweeper.config import argv
 from sweeper.records import Listing
 
-# Configuration files of the tools that `detect` knows, and of pytest.
-READ = frozenset({b"pyproject.toml", b"ruff.toml", b".ruff.toml", b"pytest.ini", b"tox.ini", b"setup.cfg"})
+# Base names of the files that `detect` reads, and of pytest's configuration.
+READ = frozenset({b"pyproject.toml", b"pytest.ini", b"tox.ini", b"setup.cfg"} | {os.fsencode(n) for n in detect.READ})
 PYTEST = re.compile(rb"(?m)^[ \t]*\[(tool\.pytest[\w.]*|pytest|tool:pytest)\]")
 TEST_FILE = re.compile(rb"(?:^|/)(?:test_[^/]*|[^/]*_test)\.py$")
 
@@ -49,8 +51,17 @@ def tests(listing: Listing, heads: Mapping[bytes, bytes]) -> str:
 
 
 def _sweep(found: Found, tests: str) -> str:
+    """A sweep of a tool that has no fixer waits in a comment: without a ladder it would be no configuration."""
     command = argv(found.check)
-    tool = recognise(command)
+    fixers = recognise(command).fixers(command)
+    text = "\n".join(_lines(found, tests, fixers)) + "\n"
+    if fixers:
+        return text
+    commented = "".join(f"# {line}\n" if line.strip() else "#\n" for line in text.splitlines())
+    return f"# {found.tool} has no fixer of its own: give it a ladder and take the comment marks away.\n{commented}"
+
+
+def _lines(found: Found, tests: str, fixers: Sequence[Sequence[str]]) -> list[str]:
     lines = [f"[sweep.{found.tool}]", "# The check, at the repository's top; it runs in a sandbox, without a shell."]
     lines.append(f"check = {json.dumps(found.check)}")
     lines.append("# What becomes a unit: file, directory or rule.")
@@ -65,10 +76,14 @@ def _sweep(found: Found, tests: str) -> str:
     lines.append('# setup = ["pip install -r requirements.txt"]')
     lines.append("")
     lines.append("# The ladder: every unit starts on the first rung; what a rung leaves goes on to the next one.")
-    for fixer in tool.fixers(command):
+    for fixer in fixers:
         lines.append(f"[[sweep.{found.tool}.ladder]]")
-        lines.append(f"run = {json.dumps(' '.join(fixer))}")
-    return "\n".join(lines) + "\n"
+        plain = " ".join(fixer)
+        lines.append(f"run = {json.dumps(plain if argv(plain) == tuple(fixer) else fixer)}")
+    if not fixers:
+        lines.append(f"[[sweep.{found.tool}.ladder]]")
+        lines.append('run = "your-fixer {files}"')
+    return lines
 
 
 _LIMITS = """\

@@ -18,7 +18,7 @@ from sweeper.cli.console import Console
 from sweeper.cli.options import Wanted
 from sweeper.config import Config, SweepConfig, argv
 from sweeper.errors import ConfigError
-from sweeper.fire import with_default_ladder
+from sweeper.order import with_default_ladder
 
 
 @dataclass(frozen=True)

@@ -22,9 +22,11 @@ from sweeper.repo import Repo
 from sweeper.sandbox.contract import Backend, Probe, Toolchain
 
 if TYPE_CHECKING:
-    from sweeper.fire import Tools
     from sweeper.gateway import Provider
+    from sweeper.order import Tools
     from sweeper.sandbox.docker import Docker
+    from sweeper.sandbox.engine import Engine
+    from sweeper.sandbox.store import Store
 
 # Backends and the fire itself are imported where they are used: `status` and `why` start without them.
 
@@ -90,7 +92,7 @@ async def workbench(
     Raises NoSandbox with every backend's reasons if none works here.
     """
     from sweeper.backlog.child import Parser
-    from sweeper.fire import Tools
+    from sweeper.order import Tools
 
     async with AsyncExitStack() as stack:
         owner = make_owner()
@@ -196,6 +198,21 @@ async def _with_images(engine: Docker, probe: Probe, sweeps: Sequence[SweepConfi
             image = " with ".join([sweep.image or f"of the toolchain {sweep.toolchain}", *ladder])
             return replace(probe, ok=False, why=f"it has no image {image}; `--sandbox docker` gets it")
     return probe
+
+
+@asynccontextmanager
+async def warehouse() -> AsyncIterator[tuple[Store, Engine | None]]:
+    """Where trees and toolchains are kept: the store, and the docker engine if one answers."""
+    from sweeper.sandbox.docker import answers
+    from sweeper.sandbox.opening import connected
+    from sweeper.sandbox.store import Store
+
+    engine = await connected(1) if await answers() else None
+    try:
+        yield Store(store()), engine
+    finally:
+        if engine is not None:
+            engine.close()
 
 
 def _certificates(config: SandboxConfig) -> Path | None:

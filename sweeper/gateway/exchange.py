@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 from aiohttp import web
@@ -78,35 +81,41 @@ class Exchange:
     ) -> None:
         self._session, self._spending, self._prices = session, spending, prices
         self._throttle_of, self._redactor, self._clock = throttle_of, redactor, clock
+        self._proxy = functools.cache(proxy_for)
 
     async def serve(self, call: Call) -> web.StreamResponse:
         """The answer for the agent: the provider's, or a final error of our own."""
         caller = call.caller
         caller.requests += 1
         throttle = self._throttle_of(caller.provider, call.model)
-        give_up = min(caller.deadline, self._clock() + caller.patience)
+        output = 0 if call.route.kind == "count" else wanted(call.route, call.body)
+        patience, refused_at = caller.patience, None
         while True:
-            turn = await throttle.enter(give_up)
+            if refused_at is not None:
+                patience = caller.patience - (self._clock() - refused_at)
+            turn = await throttle.enter(patience, caller.deadline)
             if isinstance(turn, Parked):
                 caller.parked = turn
                 return call.says(FINAL, f"parked: {turn.reason} for longer than this attempt can", "parked")
             try:
-                answer = await self._reserved(call, throttle, give_up)
+                answer = await self._reserved(call, throttle, output)
             finally:
                 throttle.leave(turn)
             if not isinstance(answer, Busy):
                 return answer
             throttle.refused(turn, answer.wait)
+            refused_at = refused_at or self._clock()
 
-    async def _reserved(self, call: Call, throttle: Throttle, give_up: float) -> web.StreamResponse | Busy:
+    async def _reserved(self, call: Call, throttle: Throttle, output: int) -> web.StreamResponse | Busy:
         caller = call.caller
         if call.route.kind == "count":
             ask = Ask(0, 0, None)
         else:
             size = caller.most_input(call.model, call.size)
             rates = self._prices.rates(caller.provider, call.model, size)
-            ask = Ask(size, wanted(call.route, call.body), rates)
-        hold = await self._spending.reserve(caller.account, ask, give_up - self._clock())
+            ask = Ask(size, output, rates)
+        patience = min(caller.patience, caller.deadline - self._clock())
+        hold = await self._spending.reserve(caller.account, ask, patience)
         if isinstance(hold, NoRoom):
             caller.exhausted = hold.limit
             return call.says(FINAL, f"the budget is spent ({hold.limit})", "budget_spent")
@@ -135,6 +144,7 @@ class Exchange:
                 url.update_query(query),
                 data=json.dumps(call.body).encode(),
                 headers=_headers(call.request.headers, provider),
+                proxy=self._proxy(provider.base_url),
                 allow_redirects=False,
             ) as answer:
                 if answer.status != 200:
@@ -204,6 +214,12 @@ class Exchange:
         else:
             caller.learn(call.model, call.size, tokens.total_input)
             hold.metered(tokens, self._prices.rates(caller.provider, call.model, tokens.total_input))
+
+
+def proxy_for(url: str) -> str | None:
+    """The proxy that the coordinator's environment names for `url` (HTTPS_PROXY, NO_PROXY)."""
+    parts = urlsplit(url)
+    return None if proxy_bypass(parts.netloc) else getproxies().get(parts.scheme)
 
 
 async def _read(answer: aiohttp.ClientResponse, most: int) -> bytes | None:

@@ -43,6 +43,12 @@ class Prices:
         self._tiers: dict[tuple[str, str], list[int] | None] = {}
         self._rates: dict[tuple[str, str, int], Rates] = {}
 
+    def load(self) -> None:
+        """Read the list, which takes a second once; without this the first question does."""
+        from genai_prices import data_snapshot
+
+        data_snapshot.get_snapshot()
+
     def rates(self, provider: Provider, model: str, input_tokens: int) -> Rates | None:
         """The rates of a call with so many input tokens, cached ones included."""
         name = (provider.name, model)

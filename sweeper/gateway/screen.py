@@ -89,6 +89,8 @@ def _openai(tool: Any) -> Json | None:
     if kind == "shell":  # a hosted container unless it says otherwise
         environment = tool.get("environment")
         return tool if isinstance(environment, dict) and environment.get("type") == "local" else None
+    if kind == "tool_search":  # the agent's own, or the provider's
+        return tool if tool.get("execution") == "client" else None
     if kind == "namespace" and isinstance(tool.get("tools"), list):
         inner = [kept for kept in map(_openai, tool["tools"]) if kept is not None]
         return tool | {"tools": inner} if inner else None

@@ -83,12 +83,14 @@ class Gateway:
 
     async def start(self, address: tuple[str, int] | None = None, names: Collection[str] = ()) -> None:
         """Ready for `open`. `address`: listen there too, for sandboxes that reach it by one of `names`."""
-        self._folder.mkdir(mode=0o711, parents=True, exist_ok=True)
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if os.geteuid() == 0:  # what starts a sandbox is its user already when it looks for the socket
+            self._folder.chmod(0o711)
+        await asyncio.to_thread(self._prices.load)
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=0),
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS),
             cookie_jar=aiohttp.DummyCookieJar(),
-            trust_env=True,
         )
         exchange = Exchange(
             self._session, Spending(self._budget), self._prices, self._throttle, self._redactor, self._clock

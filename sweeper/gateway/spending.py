@@ -43,7 +43,7 @@ class Ask(NamedTuple):
 
 
 class NoRoom(NamedTuple):
-    """`limit`: which one. `spent`: nothing that is held could come free again in time."""
+    """`limit`: which one leaves none, and nothing that is merely held came free in time."""
 
     limit: str
 
@@ -107,7 +107,8 @@ class Spending:
             await self._change(left)
         if fits < floor:
             return NoRoom(limit)
-        return self._hold(account, ask, min(fits, ask.output))
+        # Not all of it in one call: what became of a cut one is unknown, and its retry needs room too.
+        return self._hold(account, ask, min(ask.output, fits, max(ENOUGH, fits // 2)))
 
     def settle(self, reservation: Reservation, usage: Usage) -> None:
         self._budget.settle(reservation, usage)

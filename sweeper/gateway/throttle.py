@@ -8,6 +8,7 @@ than calls are allowed at once.
 from __future__ import annotations
 
 import asyncio
+import math
 from collections import deque
 from collections.abc import Callable
 
@@ -43,31 +44,38 @@ class Throttle:
         self._turn = asyncio.Lock()  # first come, first served
         self._changed = asyncio.Event()
 
-    async def enter(self, give_up: float) -> Pass | Parked:
-        """A try, as soon as one may start; or the wait that would end after `give_up` (epoch seconds)."""
+    async def enter(self, patience: float, deadline: float) -> Pass | Parked:
+        """A try, as soon as one may start. Parked: the provider asks for more than `patience` seconds, or beyond
+        `deadline` (epoch seconds). Waiting for others to finish is bounded by the deadline alone.
+        """
         try:
-            async with asyncio.timeout(max(0.0, give_up - self._clock()) + 0.001):
+            async with asyncio.timeout(_timeout(deadline - self._clock())):
                 await self._turn.acquire()
         except TimeoutError:
-            return Parked(max(self._closed_until, self._clock()), "too many calls wait for this model")
+            return Parked(self._clock(), "too many calls wait for this model")
         try:
-            return await self._head(give_up)
+            return await self._head(patience, deadline)
         finally:
             self._turn.release()
 
-    async def _head(self, give_up: float) -> Pass | Parked:
+    async def _head(self, patience: float, deadline: float) -> Pass | Parked:
+        give_up: float | None = None
         while True:
             now = self._clock()
             ready = max(self._closed_until, self._paced())
-            if ready > give_up:
-                return Parked(ready, "the provider asks to wait")
-            if ready <= now and self._running < self._limit:
+            if ready > now:
+                give_up = now + patience if give_up is None else give_up
+                if ready > min(give_up, deadline):
+                    return Parked(ready, "the provider asks to wait")
+                await self._change(ready - now)
+                continue
+            if self._running < self._limit:
                 self._running += 1
                 self._starts.append(now)
                 return Pass(now)
-            if now >= give_up:
+            if now >= deadline:
                 return Parked(now, "too many calls wait for this model")
-            await self._change(ready - now if ready > now else give_up - now)
+            await self._change(deadline - now)
 
     def leave(self, pass_: Pass) -> None:
         """The try is over, however it ended. Once per pass."""
@@ -107,7 +115,11 @@ class Throttle:
 
     async def _change(self, most: float) -> None:
         try:
-            async with asyncio.timeout(max(0.0, most)):
+            async with asyncio.timeout(_timeout(most)):
                 await self._changed.wait()
         except TimeoutError:
             pass
+
+
+def _timeout(seconds: float) -> float | None:
+    return None if seconds == math.inf else max(0.0, seconds)

@@ -42,6 +42,13 @@ def judge_rows(
     return [[v.rule, v.path, list(v.lines), v.detail] for v in (*found.rejections, *found.reviews)]
 
 
+def warm() -> None:
+    """Judge something small once, so that what the rules compile and import is there before the first fork."""
+    change = Change("a.py", b"x = 1  # noqa\n")
+    unit = Unit("", "", "a.py", ("a.py",), ())
+    judge_rows([change], {"a.py": b"x = 1\n"}, unit, Scope(), (), ("b.py",), (), ())
+
+
 def verdict_of(rows: Sequence[Sequence[Any]]) -> Verdict:
     """The inverse of `judge_rows`."""
     return verdict(Violation(rule, path, tuple(lines), detail) for rule, path, lines, detail in rows)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
+from io import BufferedReader
 from pathlib import Path
 
 from filelock import FileLock, Timeout
 
 from sweeper.errors import ConfigError, GitFailed, SweeperError
-from sweeper.repo.run import Git, lock_hint
+from sweeper.repo.run import Child, Git, line, lock_hint
 
 OURS = "refs/sweeper/"
 WAIT = 120.0  # seconds for another process to finish its write
@@ -22,6 +24,10 @@ class Refs:
 
     def __init__(self, git: Git, lock: Path, zero: str) -> None:
         self._git, self._path, self._zero = git, lock, zero
+        self._updates = Child(git, "update-ref", "--no-deref", "-m", "sweeper", "--stdin", "-z", cwd=lock.parent)
+
+    def close(self) -> None:
+        self._updates.close()
 
     @contextmanager
     def writing(self) -> Iterator[None]:
@@ -114,8 +120,15 @@ class Refs:
         return f"refs/heads/{name}"
 
     def _update(self, commands: Sequence[str]) -> None:
-        request = "".join(commands).encode()
-        self._git.run("update-ref", "--no-deref", "-m", "sweeper", "--stdin", "-z", stdin=request)
+        """One transaction, by a git that stays. Raises GitFailed if git refuses it."""
+        self._updates.ask(b"start\0", partial(_reported, "start"))
+        self._updates.ask("".join(commands).encode() + b"commit\0", partial(_reported, "commit"))
+
+
+def _reported(word: str, stream: BufferedReader) -> None:
+    said = line(stream)
+    if said != f"{word}: ok".encode():
+        raise GitFailed(f"`git update-ref` said {said!r} instead of {word}: ok")
 
 
 def checked(ref: str) -> str:

@@ -69,6 +69,7 @@ class Repo:
     def _close(self) -> None:
         self._rules.close()
         self._objects.close()
+        self._refs.close()
         shutil.rmtree(self._scratch, ignore_errors=True)
 
     async def __aenter__(self) -> Self:

@@ -24,7 +24,7 @@ import anyio.to_thread
 
 from sweeper.errors import SandboxFailed, SweeperError
 from sweeper.records import Owner
-from sweeper.sandbox import cgroup, installing, probing, program, tools
+from sweeper.sandbox import authorities, cgroup, installing, probing, program, tools
 from sweeper.sandbox.confinement import Confinement, Prepared
 from sweeper.sandbox.contract import Facts, Handle, Layer, Probe, Ran, Snapshot, Spec, Toolchain, Tree
 from sweeper.sandbox.layer import Base, read_layer
@@ -41,8 +41,9 @@ WATCHED = "a watchdog holds the memory limit and an affinity the CPU limit: no c
 class Bubblewrap:
     """`store`: the folder of trees and toolchains, shared by processes. `slots`: sandboxes at once; more wait in `run`.
 
-    `ca_certificates`: a bundle that networked set-up commands trust. `groups=False` never makes control groups: a
-    watchdog holds the memory limit then, as it does wherever none can be made. `bwrap`: the program to use.
+    `ca_certificates`: authorities that networked set-up commands trust besides the machine's own. `groups=False` never
+    makes control groups: a watchdog holds the memory limit then, as it does wherever none can be made. `bwrap`: the
+    program to use.
     """
 
     name = "bubblewrap"
@@ -60,7 +61,8 @@ class Bubblewrap:
         self._store = Store(store)
         self._owner = owner
         self._slots = slots
-        self._ca = str(ca_certificates.resolve()) if ca_certificates is not None else None
+        self._certificates = ca_certificates
+        self._ca: str | None = None
         self._register = Register(store / "owners", owner)
         self._confinement = Confinement(self._store, self._register, owner.id, slots, groups=groups, bwrap=bwrap)
         self._swept = False
@@ -94,14 +96,15 @@ class Bubblewrap:
         await anyio.to_thread.run_sync(self._start)
         lower = str(await self._store.tree(tree))
         base = await anyio.to_thread.run_sync(Base, tree.listing)
-        found = await anyio.to_thread.run_sync(partial(tools.find, toolchain.tools))
+        optional = bool(toolchain.setup)  # a tool may come by the setup: missing is what neither has
+        found = await anyio.to_thread.run_sync(partial(tools.find, toolchain.tools, optional=optional))
         if not toolchain.setup:
             found.require()
-            prepared = await anyio.to_thread.run_sync(self._prepared, (lower,), found, base, None)
+            prepared = await anyio.to_thread.run_sync(self._prepared, (lower,), found, base, toolchain, None)
             return Snapshot(tree.commit, tree.listing, prepared)
         missing = tuple(found.missing)
-        found.add(installing.names(toolchain))
-        bare = await anyio.to_thread.run_sync(self._prepared, (lower,), found, base, None)
+        await anyio.to_thread.run_sync(partial(found.add, installing.names(toolchain), optional=True))
+        bare = await anyio.to_thread.run_sync(self._prepared, (lower,), found, base, toolchain, None)
         snapshot = Snapshot(tree.commit, tree.listing, bare)
 
         key = installing.key(toolchain, found)
@@ -112,7 +115,7 @@ class Bubblewrap:
 
         entry = await self._store.entry("toolchains", key, build)
         installing.check(toolchain, missing, entry)
-        prepared = await anyio.to_thread.run_sync(self._prepared, (lower,), found, base, entry)
+        prepared = await anyio.to_thread.run_sync(self._prepared, (lower,), found, base, toolchain, entry)
         return Snapshot(tree.commit, tree.listing, prepared)
 
     def _start(self) -> None:
@@ -121,11 +124,15 @@ class Bubblewrap:
         if self._swept:
             return
         self._swept = True
+        if trusted := authorities.bundle(self._certificates, os.environ):
+            self._ca = str(self._store.file(trusted, ".pem"))
         self._sweep()
         self._store.prune("trees", KEPT_TREES)
         self._store.prune("toolchains", KEPT_TOOLCHAINS)
 
-    def _prepared(self, lowers: tuple[str, ...], found: tools.Tools, base: Base, entry: Path | None) -> Prepared:
+    def _prepared(
+        self, lowers: tuple[str, ...], found: tools.Tools, base: Base, toolchain: Toolchain, entry: Path | None
+    ) -> Prepared:
         namespace = self._confinement.start()
         mounts = [(namespace.stage(place), place) for place in found.mounts]
         path = list(found.path)
@@ -133,8 +140,8 @@ class Bubblewrap:
         if entry is not None:
             lowers = (*lowers, str(entry / "kept"))
             mounts.append((str(entry / "toolchain"), program.TOOLCHAIN))
-            path.insert(0, f"{program.TOOLCHAIN}/bin")
-            env["VIRTUAL_ENV"] = program.TOOLCHAIN
+            path = [*installing.folders(toolchain), *path]
+            env = installing.environment(entry)
         root = self._confinement.root(found.mounts, found.links, self._ca)
         fixed = program.environment(path, self._ca) | env
         return Prepared(lowers, root, tuple(mounts), tuple(fixed.items()), base)

@@ -144,6 +144,7 @@ def configuration(
     marks: Mapping[str, str],
     now: float,
     *,
+    path: str = "",
     first: Sequence[str] = (),
     largest_file: int | None = None,
     read_only: bool = True,
@@ -179,13 +180,14 @@ def configuration(
     if manner.host_user_namespace:
         host["UsernsMode"] = "host"
     wants_input = bool(spec.stdin)
+    environment = ENVIRONMENT | ({"PATH": path} if path else {}) | dict(spec.env)
     return {
         "Image": image,
         "Entrypoint": [*first, "timeout", "-s", "KILL", str(inner_deadline(spec, now))],
         "Cmd": list(spec.argv),
         "User": manner.user,
         "WorkingDir": working_directory(spec),
-        "Env": [f"{key}={value}" for key, value in {**ENVIRONMENT, **spec.env}.items()],
+        "Env": [f"{key}={value}" for key, value in environment.items()],
         "Labels": dict(marks),
         "NetworkDisabled": not spec.network,
         "AttachStdout": True,

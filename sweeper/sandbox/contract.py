@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 from sweeper.records import Change, Listing, Owner
 
-WORK = "/work"
+WORK = "/swept"
 INPUTS = "/sweeper"
 DOOR = "/run/sweeper"
 HOME = "/home/sweeper"
@@ -127,7 +127,8 @@ class Toolchain:
     """Which tools a snapshot needs. `name`: a folder of sandboxes/ or "" ; `image` overrides it on engines.
 
     `tools`: program names (argv[0]) that must resolve; `setup`: commands (argv lists) run once, networked and
-    without credentials, at the repository root; `key`: a digest over name, image, setup and lock-file blobs.
+    without credentials, at the repository root; `key`: a digest of the lock files that they install from.
+    `local`: folders of the work tree, relative to its root, where they put programs; first on PATH.
     `agents`: folders of sandboxes/ that are laid over the image, one by one.
     """
 
@@ -136,6 +137,7 @@ class Toolchain:
     tools: tuple[str, ...] = ()
     setup: tuple[tuple[str, ...], ...] = ()
     key: str = ""
+    local: tuple[str, ...] = ()
     agents: tuple[str, ...] = ()
 
 
@@ -238,7 +240,8 @@ class Handle:
 class Probe:
     """`ok` with the way every limit is enforced, or a refusal with its cause and the way out.
 
-    `enforced`: limit name -> how ("cgroup", "rlimit", "tmpfs", "watchdog", "engine", "affinity").
+    `enforced`: limit name -> how ("cgroup", "rlimit", "tmpfs", "watchdog", "engine",
+    "affinity", "file system").
     `notes`: one-line remarks for `doctor`.
     """
 

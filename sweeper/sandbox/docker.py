@@ -8,14 +8,16 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import anyio
 
 from sweeper.errors import CheckBroken, SandboxFailed, SweeperError
 from sweeper.records import Owner
-from sweeper.sandbox.container import NAMESPACE, Ref, handle
-from sweeper.sandbox.contract import Handle, Layer, LayerCaps, Probe, Ran, Snapshot, Spec, Toolchain, Tree
+from sweeper.sandbox.container import NAMESPACE, Ref, handle, read_only_bind
+from sweeper.sandbox.contract import WORK, Handle, Layer, LayerCaps, Probe, Ran, Snapshot, Spec, Toolchain, Tree
 from sweeper.sandbox.endpoint import find_endpoint
 from sweeper.sandbox.engine import Engine
 from sweeper.sandbox.helper import helper
@@ -25,6 +27,7 @@ from sweeper.sandbox.life import end, live
 from sweeper.sandbox.opening import Opened, connected, opened_engine
 from sweeper.sandbox.probing import MiniatureTree, miniature
 from sweeper.sandbox.running import kill, wait
+from sweeper.sandbox.stock import hold
 from sweeper.sandbox.store import Store
 from sweeper.sandbox.workspace import Prepared
 
@@ -108,7 +111,7 @@ class Docker:
             return Probe(self.name, ok=False, version=version, why=str(problem), hint=problem.hint)
         hard = opened.found.shared and opened.slots.sizable
         enforced = {"memory": "engine", "pids": "engine", "cpus": "engine", "output": "watchdog"}
-        enforced["disk"] = "engine" if hard else "watchdog"
+        enforced["disk"] = "file system" if hard else "watchdog"
         return Probe(self.name, ok=True, version=version, enforced=enforced, notes=tuple(notes))
 
     async def has_image(self, toolchain: Toolchain) -> bool:
@@ -121,7 +124,10 @@ class Docker:
         image = await opened.images.settle(toolchain)
         await self._try_image(opened, image)
         prepared = await opened.workspaces.prepare(tree, image, toolchain)
-        await self._look_for_tools(opened, prepared.image, toolchain)
+        prepared = replace(prepared, path=await opened.images.path(prepared.image, toolchain))
+        for used in (image, prepared.image):
+            await hold(self._store, used)
+        await self._look_for_tools(opened, prepared, toolchain)
         if not self._last_image:
             self._last_image = prepared.image
             await self.tidy()
@@ -144,14 +150,17 @@ class Docker:
                 raise SandboxFailed(f"docker does not hold or capture a sandbox exactly: {wrong}", hint=INEXACT)
             self._tried.add(image)
 
-    async def _look_for_tools(self, opened: Opened, image: str, toolchain: Toolchain) -> None:
-        """Raises CheckBroken for the first tool that is not in the image."""
+    async def _look_for_tools(self, opened: Opened, prepared: Prepared, toolchain: Toolchain) -> None:
+        """Raises CheckBroken for the first tool that is neither in the image nor in what the setup left."""
         names = tuple(name for name in toolchain.tools if "/" not in name or name.startswith("/"))
+        image = prepared.image
         if not names or (image, names) in self._tools_found:
             return
-        if missing := await missing_tools(opened, self._owner, image, names):
+        mounts = [read_only_bind(str(prepared.kept), WORK)] if prepared.kept else []
+        if missing := await missing_tools(opened, self._owner, image, names, path=prepared.path, mounts=mounts):
             raise CheckBroken(
-                f"the tool {missing[0]!r} is not in the toolchain {toolchain.image or toolchain.name!r}",
+                f"the tool {missing[0]!r} is not in the toolchain {toolchain.image or toolchain.name!r}"
+                + (" nor installed by `setup`" if toolchain.setup else ""),
                 hint=f'add this line to the sweep in sweeper.toml if pip provides it:  setup = ["pip install '
                 f'{missing[0]}"]\nor name an image that has it:  image = "..."',
             )
@@ -205,15 +214,24 @@ class Docker:
         if opened is None:
             return
         with anyio.CancelScope(shield=True):
-            left = await opened.engine.stream(opened.slots.close)
+            left = await opened.engine.work(opened.slots.close)
             if left is not None and self._last_image:
                 with contextlib.suppress(SandboxFailed):  # the next coordinator's `tidy` finds it
                     await sweep_as_root(opened.engine, self._owner, self._last_image, [left])
         opened.engine.close()
 
 
-async def missing_tools(opened: Opened, owner: Owner, image: str, names: tuple[str, ...]) -> list[str]:
-    """Which of these programs an image does not have on its PATH."""
-    look_for = 'for name; do command -v "$name" > /dev/null || echo "$name"; done'
-    code, said = await helper(opened.engine, owner, image, ["sh", "-c", look_for, "sh", *names], mounts=[])
+async def missing_tools(
+    opened: Opened,
+    owner: Owner,
+    image: str,
+    names: tuple[str, ...],
+    *,
+    path: str = "",
+    mounts: Sequence[dict[str, Any]] = (),
+) -> list[str]:
+    """Which of these programs an image does not have on its PATH, or on `path`."""
+    look_for = 'PATH="${1:-$PATH}"; shift; for name; do command -v "$name" > /dev/null || echo "$name"; done'
+    argv = ["sh", "-c", look_for, "sh", path, *names]
+    code, said = await helper(opened.engine, owner, image, argv, mounts=list(mounts))
     return said.split() if code == 0 else list(names)

@@ -138,6 +138,10 @@ class Engine:
         """Run something long in a thread of its own; when cancelled the thread is left to end by itself."""
         return await anyio.to_thread.run_sync(function, limiter=self._streams, abandon_on_cancel=True)
 
+    async def work(self, function: Callable[[], T]) -> T:
+        """Blocking work on this machine's disk, in a thread, and to its end even when cancelled."""
+        return await anyio.to_thread.run_sync(function, limiter=self._streams)
+
     async def recover(self, seen_outages: int, problem: Exception) -> None:
         """Wait until the engine answers again. Raises SandboxFailed (final) when patience ends."""
         async with self._recovering:

@@ -23,14 +23,14 @@ async def tidy(engine: Engine, slots: Slots) -> list[Path]:
     control = engine.control
     found = await engine.call("list containers", lambda: control.containers(all=True, filters={"label": [MARK]}))
     sandboxes = {each["Labels"][MARK] for each in found if handle(each) is not None}
-    before = await engine.stream(slots.dead)
+    before = await engine.work(slots.dead)
     dead = before - sandboxes
     for each in found:
         if each["Labels"][MARK] in dead:
             await remove(engine, str(each["Id"]))
     for owner in dead:
         await drop_volumes(engine, owner)
-    return await engine.stream(lambda: slots.clear_dead(dead))
+    return await engine.work(lambda: slots.clear_dead(dead))
 
 
 async def drop_volumes(engine: Engine, owner: str) -> None:
@@ -49,4 +49,4 @@ async def sweep_as_root(engine: Engine, owner: Owner, image: str, folders: list[
     ]
     argv = ["sh", "-c", f"rm -rf {PLACE}/*/*"]
     await helper(engine, owner, image, argv, mounts=mounts, root=True)
-    await engine.stream(lambda: [clear_with_lock(folder) for folder in folders])
+    await engine.work(lambda: [clear_with_lock(folder) for folder in folders])

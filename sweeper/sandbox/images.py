@@ -20,12 +20,14 @@ from docker.utils import parse_repository_tag
 
 from sweeper.data import data_folder
 from sweeper.errors import ConfigError, SandboxFailed
+from sweeper.sandbox import authorities
 from sweeper.sandbox.container import NAMESPACE
-from sweeper.sandbox.contract import Toolchain
-from sweeper.sandbox.engine import BROKEN, Engine, Missing, failure
+from sweeper.sandbox.contract import WORK, Toolchain
+from sweeper.sandbox.engine import BROKEN, Conflict, Engine, Missing, failure
 
 CERTIFICATES = "ca.crt"
 LOG_LINES = 20
+USUAL_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"  # an engine's own, where an image has none
 PROXIES = ("http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
 
 
@@ -62,12 +64,29 @@ class Images:
             image = await self.find(self._tag(agent, over=image))
         return image
 
+    async def path(self, image: str, toolchain: Toolchain) -> str:
+        """PATH with the work tree's own folders in front of the image's; "" if it is the image's."""
+        if not toolchain.local:
+            return ""
+        found = await self._engine.call("look for an image", self._engine.control.inspect_image, image)
+        given = [each for each in found["Config"].get("Env") or () if each.startswith("PATH=")]
+        usual = given[-1].removeprefix("PATH=") if given else USUAL_PATH
+        return ":".join([*(f"{WORK}/{folder}" for folder in toolchain.local), usual])
+
     async def find(self, reference: str) -> str | None:
         try:
             found = await self._engine.call("look for an image", self._engine.control.inspect_image, reference)
         except Missing:
             return None
         return str(found["Id"])
+
+    async def untag(self, reference: str) -> bool:
+        """Take the name away, and the image with its last name; False if somebody uses it."""
+        try:
+            await self._engine.call("remove an image", self._engine.control.remove_image, reference)
+        except (Missing, Conflict):
+            return False
+        return True
 
     async def _pulled(self, reference: str) -> str:
         if found := await self.find(reference):
@@ -92,7 +111,7 @@ class Images:
         The authorities of the environment only serve the build.
         """
         digest = hashlib.sha256(over.encode())
-        for file, data in sorted(build_context(name, self._certificates).items()):
+        for file, data in sorted(build_context(name, authorities.extra(self._certificates, {})).items()):
             digest.update(f"{len(file)} {file} {len(data)} ".encode() + data)
         return f"sweeper/{name}:{digest.hexdigest()[:16]}"
 
@@ -101,8 +120,7 @@ class Images:
         tag = self._tag(name, over=over)
         if found := await self.find(tag):
             return found
-        environment = os.environ.get("SSL_CERT_FILE")
-        context = build_context(name, self._certificates or (Path(environment) if environment else None))
+        context = build_context(name, authorities.extra(self._certificates, os.environ))
         streams = self._engine.streams
 
         def build() -> None:
@@ -144,25 +162,24 @@ def final(doing: str, said: str, log: Iterable[str] = ()) -> SandboxFailed:
     return SandboxFailed("\n".join([str(known), *log]), hint=hint)
 
 
-def build_context(name: str, certificates: Path | None) -> dict[str, bytes]:
-    """The files of a definition, the machine's certificate authorities in place of its empty bundle."""
+def build_context(name: str, certificates: bytes) -> dict[str, bytes]:
+    """The files of a definition, these certificate authorities in place of its empty bundle."""
     definitions = data_folder("sandboxes")
     folder = definitions / name
     if not name or folder.parent != definitions or not (folder / "Dockerfile").is_file():
-        known = ", ".join(sorted(path.parent.name for path in definitions.glob("*/Dockerfile")))
         raise ConfigError(
-            f"no toolchain is named {name!r}", hint=f"the toolchains are: {known}; or set `image` to an image's name"
+            f"no toolchain is named {name!r}",
+            hint=f"the toolchains are: {', '.join(definitions_here())}; or set `image` to an image's name",
         )
     context = {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-    if certificates is not None and CERTIFICATES in context:
-        try:
-            context[CERTIFICATES] = certificates.read_bytes()
-        except OSError as problem:
-            raise ConfigError(
-                f"the certificate bundle {certificates} cannot be read: {problem.strerror}",
-                hint="correct `ca_certificates` in [sandbox], or SSL_CERT_FILE",
-            ) from problem
+    if certificates and CERTIFICATES in context:
+        context[CERTIFICATES] = certificates
     return context
+
+
+def definitions_here() -> list[str]:
+    """The names of the toolchains that ship."""
+    return sorted(path.parent.name for path in data_folder("sandboxes").glob("*/Dockerfile"))
 
 
 def packed(files: Mapping[str, bytes], *, uid: int = 0, gid: int = 0, mode: int = 0o644) -> io.BytesIO:

@@ -41,6 +41,7 @@ async def live(opened: Opened, owner: Owner, spec: Spec) -> Ran:
             workspaces.mounts(place, spec, marks),
             marks,
             time.time(),
+            path=prepared.path,
             largest_file=workspaces.largest_file(place),
             first=workspaces.first(place, working_directory(spec)),
             read_only=workspaces.read_only,

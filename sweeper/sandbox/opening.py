@@ -62,7 +62,7 @@ async def opened_engine(
     slots = Slots(store.root / "docker", owner.id, *sandbox_ids())
     found = await look(engine, owner, slots, runtime, shared)
     images = Images(engine, certificates)
-    set_up = SetUp(engine, owner, found.manner)
+    set_up = SetUp(engine, images, owner, found.manner, certificates)
     workspaces: Workspaces = (
         Overlays(engine, images, slots, store, set_up) if found.shared else TreeImages(engine, images, store, set_up)
     )
@@ -110,7 +110,7 @@ async def disk_unseen(engine: Engine, owner: Owner, slots: Slots) -> str:
     The container is only created, so any image will do: one without files.
     """
     image = await empty_image(engine)
-    slot = await engine.stream(lambda: slots.take(PROBE_DISK))
+    slot = await engine.work(lambda: slots.take(PROBE_DISK))
     nonce = secrets.token_bytes(16)
     slot.changes.mkdir()
     (slot.changes / NONCE).write_bytes(nonce)
@@ -133,7 +133,7 @@ async def disk_unseen(engine: Engine, owner: Owner, slots: Slots) -> str:
     finally:
         if container:
             await remove(engine, container)
-        await engine.stream(lambda: slots.give_back(slot))
+        await engine.work(lambda: slots.give_back(slot))
         remove_folder(slot.changes)
 
 

@@ -46,15 +46,15 @@ class Overlays:
         folder = await self._store.tree(tree)
         if not toolchain.setup:
             return Prepared(image, Base(tree.listing), (folder,))
-        tag = self._set_up.tag(toolchain, image)
+        tag = self._set_up.tag(toolchain, image, self.name)
 
         async def build(target: Path) -> None:
             async with self._taking:
-                slot: Slot = await self._engine.stream(lambda: self._slots.take(SETUP_DISK))
+                slot: Slot = await self._engine.work(lambda: self._slots.take(SETUP_DISK))
             try:
                 mount = overlay(str(folder), str(slot.upper), str(slot.work), {})
                 await self._set_up.run(toolchain, image, tag, [mount])
-                await self._engine.stream(lambda: keep_untracked(slot.upper, target, tree.listing))
+                await self._engine.work(lambda: keep_untracked(slot.upper, target, tree.listing))
             finally:
                 with anyio.CancelScope(shield=True):
                     await self.close(slot, free=True)
@@ -66,14 +66,19 @@ class Overlays:
             with tempfile.TemporaryDirectory(dir=self._store.root) as again:
                 await build(Path(again))
             found = await self._images.find(tag) or tag
-        return Prepared(found, Base(tree.listing), (kept, folder))
+        return Prepared(found, Base(tree.listing), (kept, folder), kept=kept)
 
     async def open(self, spec: Spec) -> Slot:
         """A slot with the spec's changes and inputs in it."""
         async with self._taking:
-            slot: Slot = await self._engine.stream(lambda: self._slots.take(spec.limits.disk))
-        if spec.changes or spec.inputs:
-            await self._engine.stream(lambda: self._lay(slot, spec))
+            slot: Slot = await self._engine.work(lambda: self._slots.take(spec.limits.disk))
+        try:
+            if spec.changes or spec.inputs:
+                await self._engine.work(lambda: self._lay(slot, spec))
+        except BaseException:
+            with anyio.CancelScope(shield=True):
+                await self.close(slot, free=True)
+            raise
         return slot
 
     def _lay(self, slot: Slot, spec: Spec) -> None:
@@ -124,18 +129,18 @@ class Overlays:
             finally:
                 os.close(fd)
 
-        return await self._engine.stream(read)
+        return await self._engine.work(read)
 
     async def close(self, slot: Slot, *, free: bool) -> None:
         """Delete what was written. `free`: no container holds the slot, so another may have it."""
         if free:
-            await self._engine.stream(lambda: self._slots.give_back(slot))
+            await self._engine.work(lambda: self._slots.give_back(slot))
 
     async def forget(self, ref: Ref) -> None:
         """Delete the upper directory of a removed sandbox, whoever owned it."""
         upper = Path(ref.upper)
         if ref.upper and upper.is_relative_to(self._slots.root):
-            await self._engine.stream(lambda: remove(upper))
+            await self._engine.work(lambda: remove(upper))
 
 
 def await_unmount(upper: Path) -> None:

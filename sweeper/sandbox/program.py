@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sweeper.errors import NoSandbox
+from sweeper.sandbox import authorities
 from sweeper.sandbox.contract import DOOR, HOME, INPUTS, WORK, Spec
 from sweeper.sandbox.process import BLOCK_FD, STATUS_FD
 from sweeper.sandbox.tools import SYSTEM
@@ -18,9 +19,6 @@ from sweeper.sandbox.tools import SYSTEM
 OLDEST = (0, 11)
 TOOLCHAIN, KEPT = "/opt/toolchain", "/opt/kept"  # what a set-up installs, and leaves in the work tree
 NAME = "sweeper"  # of the user inside
-CA_INSIDE = "/etc/sweeper-ca.crt"
-CA_VARIABLES = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "PIP_CERT", "CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS",
-                "GIT_SSL_CAINFO")  # fmt: skip
 # What programs read of the host's /etc; nothing in it is secret, and what is missing is left out.
 ETC = (
     "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "ssl", "pki", "ca-certificates", "ca-certificates.conf",
@@ -91,7 +89,7 @@ def skeleton(
             binds.append([place, place])
     binds += [[f"/etc/{name}", f"/etc/{name}"] for name in ETC if os.path.exists(f"/etc/{name}")]
     if ca is not None:
-        binds.append([ca, CA_INSIDE])
+        binds.append([ca, authorities.INSIDE])
     files = {
         "/etc/passwd": f"root:x:0:0:root:/:/bin/sh\n{NAME}:x:{uid}:{gid}::{HOME}:/bin/sh\n"
         "nobody:x:65534:65534::/:/bin/false\n",
@@ -158,5 +156,5 @@ def environment(path: Sequence[str], ca: str | None) -> dict[str, str]:
         "TERM": "dumb",
     }
     if ca is not None:
-        env |= dict.fromkeys(CA_VARIABLES, CA_INSIDE)
+        env |= dict.fromkeys(authorities.VARIABLES, authorities.INSIDE)
     return env

@@ -15,6 +15,7 @@ import stat
 import subprocess
 import tempfile
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,36 +24,56 @@ import anyio
 
 from sweeper.errors import CheckBroken
 from sweeper.records import Listing, Owner
+from sweeper.sandbox import authorities
 from sweeper.sandbox.container import ENVIRONMENT, NAMESPACE, Manner, owner_labels
 from sweeper.sandbox.contract import WORK, Clocks, Toolchain
 from sweeper.sandbox.creating import create, remove
 from sweeper.sandbox.engine import Engine
+from sweeper.sandbox.images import Images, packed
 from sweeper.sandbox.output import Output
 from sweeper.sandbox.running import Running, kill, wait
 
 WALL = 1800.0
 OUTPUT = 1 << 20
 TAIL = 2000
+TRACKED = "/sweeper-tracked"
 RIGHTS = ["CHOWN", "DAC_OVERRIDE", "FOWNER", "SETGID", "SETUID", "FSETID"]
 
 
 @dataclass(frozen=True, slots=True)
 class SetUp:
-    """Runs a toolchain's commands on one engine."""
+    """Runs a toolchain's commands on one engine. `certificates`: a bundle of extra authorities that they trust."""
 
     engine: Engine
+    images: Images
     owner: Owner
     manner: Manner
+    certificates: Path | None = None
 
-    def tag(self, toolchain: Toolchain, image: str) -> str:
-        key = f"{toolchain.key} {toolchain.setup} {image} {self.manner.user}"
+    def tag(self, toolchain: Toolchain, image: str, workspace: str) -> str:
+        """Named by what decides what is installed and by the kind of workspace, never by a commit."""
+        key = f"{toolchain.key} {toolchain.setup} {image} {self.manner.user} {toolchain.local} {workspace}"
         return f"sweeper/setup:{hashlib.sha256(key.encode()).hexdigest()[:32]}"
 
-    async def run(self, toolchain: Toolchain, image: str, tag: str, mounts: list[dict[str, Any]]) -> None:
-        """Raises CheckBroken with the end of the output if a command fails; commits the image as `tag`."""
+    async def run(
+        self, toolchain: Toolchain, image: str, tag: str, mounts: list[dict[str, Any]], drop: Iterable[bytes] = ()
+    ) -> None:
+        """Commits the image as `tag`, without the files `drop` of the work tree.
+
+        Raises CheckBroken with the end of the output if a command fails.
+        """
         engine = self.engine
-        container = await create(engine, self._body(toolchain, image, mounts), f"sweeper-setup-{secrets.token_hex(8)}")
+        trusted = authorities.bundle(self.certificates, os.environ)
+        files = {authorities.INSIDE[1:]: trusted} if trusted else {}
+        if tracked := b"\0".join(drop):
+            files[TRACKED[1:]] = tracked
+        path = await self.images.path(image, toolchain)
+        body = self._body(toolchain, image, mounts, path=path, trusting=bool(trusted), dropping=bool(tracked))
+        container = await create(engine, body, f"sweeper-setup-{secrets.token_hex(8)}")
         try:
+            if files:
+                put = packed(files).getvalue()
+                await engine.call("copy files", lambda: engine.streams.put_archive(container, "/", put))
             with tempfile.TemporaryDirectory(prefix="sweeper-setup-") as folder:
                 out, err = Path(folder, "stdout"), Path(folder, "stderr")
                 output = Output(out, err, OUTPUT, Clocks(wall=WALL), time.monotonic())
@@ -77,7 +98,16 @@ class SetUp:
                     await wait(engine, container)
                 await remove(engine, container)
 
-    def _body(self, toolchain: Toolchain, image: str, mounts: list[dict[str, Any]]) -> dict[str, Any]:
+    def _body(
+        self,
+        toolchain: Toolchain,
+        image: str,
+        mounts: list[dict[str, Any]],
+        *,
+        path: str,
+        trusting: bool,
+        dropping: bool,
+    ) -> dict[str, Any]:
         uid, gid = self.manner.user.split(":")
         host: dict[str, Any] = {
             "Mounts": mounts,
@@ -91,10 +121,14 @@ class SetUp:
         if self.manner.host_user_namespace:
             host["UsernsMode"] = "host"
         environment = {**ENVIRONMENT, "HOME": "/tmp"}
+        if path:
+            environment["PATH"] = path
+        if trusting:
+            environment |= dict.fromkeys(authorities.VARIABLES, authorities.INSIDE)
         return {
             "Image": image,
             "Entrypoint": ["timeout", "-s", "KILL", str(int(WALL) + 60), "sh", "-c"],
-            "Cmd": [script(toolchain.setup, uid, gid)],
+            "Cmd": [script(toolchain.setup, uid, gid, dropping=dropping)],
             "User": "0:0",
             "WorkingDir": WORK,
             "Env": [f"{key}={value}" for key, value in environment.items()],
@@ -109,9 +143,14 @@ def tails(*files: Path) -> str:
     return "".join(file.read_bytes()[-TAIL:].decode(errors="replace") for file in files).strip()
 
 
-def script(commands: tuple[tuple[str, ...], ...], uid: str, gid: str) -> str:
+def script(commands: tuple[tuple[str, ...], ...], uid: str, gid: str, *, dropping: bool = False) -> str:
     """The commands one after the other, up to the first that fails, and their files given to the sandbox's user."""
     lines = ["set -e", *(shlex.join(command) for command in commands)]
+    if dropping:
+        lines += [
+            f"cd {WORK} && xargs -0 -r rm -rf -- .git < {TRACKED} && rm {TRACKED}",
+            "find . -mindepth 1 -depth -type d -empty -exec rmdir {} +",
+        ]
     if uid != "0":
         lines.append(f"find {WORK} -xdev -uid 0 -exec chown -h {uid}:{gid} {{}} +")
     return "\n".join(lines)

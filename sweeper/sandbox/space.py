@@ -91,3 +91,11 @@ def remove(path: Path) -> bool:
             return True
     subprocess.run(["rm", "-rf", "--", str(path)], check=False, capture_output=True, stdin=subprocess.DEVNULL)
     return not os.path.lexists(path)
+
+
+def folder_bytes(folder: Path) -> int:
+    """The sizes of the files below a folder, links not followed."""
+    total = 0
+    for _, _, files, fd in os.fwalk(folder, follow_symlinks=False):
+        total += sum(os.stat(name, dir_fd=fd, follow_symlinks=False).st_size for name in files)
+    return total

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import hashlib
 import os
 import re
 import shutil
@@ -119,6 +120,17 @@ class Store:
                         hint=f"chmod o+x {place}, or use a cache folder outside it",
                     )
 
+    def file(self, data: bytes, suffix: str) -> Path:
+        """A small file that every sandbox may read, named by its content. Blocks."""
+        path = self.root / "files" / (hashlib.sha256(data).hexdigest()[:32] + suffix)
+        self._make(path.parent)
+        if not path.exists():
+            new = path.with_name(f".{path.name}.{os.getpid()}")
+            new.write_bytes(data)
+            new.chmod(0o644)
+            new.rename(path)
+        return path
+
     def prune(self, kind: str, keep: int, older_than: float = 7 * DAY) -> int:
         """Remove entries of a kind that nobody uses, beyond the `keep` used last and not used for `older_than` seconds.
 
@@ -129,12 +141,32 @@ class Store:
         for lock_file in locks[keep:]:
             if time.time() - _used(lock_file) < older_than:
                 continue
-            with _alone(lock_file) as alone:
-                if alone:
-                    remove_tree(lock_file.with_suffix(""))
-                    lock_file.unlink(missing_ok=True)
+            with alone(lock_file) as free:
+                if free:
+                    self.drop(kind, lock_file.stem)
                     removed += 1
         return removed
+
+    def entries(self, kind: str) -> list[tuple[str, float, bool]]:
+        """(key, when it was used last, whether somebody uses it now) of every entry of a kind, newest use first."""
+        found = []
+        for lock_file in sorted((self.root / kind).glob("*.lock"), key=_used, reverse=True):
+            used = _used(lock_file)
+            with alone(lock_file) as free:
+                if lock_file.with_suffix("").exists():
+                    found.append((lock_file.stem, used, not free))
+        return found
+
+    @contextlib.contextmanager
+    def taken(self, kind: str, key: str) -> Iterator[bool]:
+        """Hold an entry alone, so that nobody can begin to use it; False if somebody uses it, or it is gone."""
+        with alone(self.root / kind / f"{key}.lock") as free:
+            yield free
+
+    def drop(self, kind: str, key: str) -> None:
+        """Remove an entry that is `taken`. Blocks."""
+        remove_tree(self.root / kind / key)
+        (self.root / kind / f"{key}.lock").unlink(missing_ok=True)
 
     def close(self) -> None:
         for lock in self._held.values():
@@ -166,7 +198,7 @@ def _used(lock_file: Path) -> float:
 
 
 @contextlib.contextmanager
-def _alone(lock_file: Path) -> Iterator[bool]:
+def alone(lock_file: Path) -> Iterator[bool]:
     """Hold the lock alone; False if somebody uses the entry or it is gone."""
     try:
         lock = os.open(lock_file, os.O_RDWR | os.O_CLOEXEC)

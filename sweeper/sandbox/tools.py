@@ -40,10 +40,10 @@ class Tools:
     def path(self) -> list[str]:
         return [*self.folders, *PATH_INSIDE]
 
-    def add(self, names: Sequence[str]) -> None:
-        """Resolve more names; what is not there is `missing`.
+    def add(self, names: Sequence[str], *, optional: bool = False) -> None:
+        """Resolve more names; what is not there is `missing`, with `optional` also a shim that starts nothing.
 
-        A name with a slash is a path inside the repository unless it is absolute.
+        A name with a slash is a path inside the repository unless it is absolute. Raises CheckBroken for such a shim.
         """
         for name in dict.fromkeys(names):
             if "/" in name and not os.path.isabs(name):
@@ -51,8 +51,13 @@ class Tools:
             where = which(name)
             if where is None:
                 self.missing.append(name)
-            else:
+                continue
+            try:
                 _add(self, where, name)
+            except CheckBroken:
+                if not optional:
+                    raise
+                self.missing.append(name)
 
     def require(self) -> None:
         """Raises CheckBroken for the first missing tool."""
@@ -69,10 +74,10 @@ class Tools:
             self.folders.append(folder)
 
 
-def find(names: Sequence[str]) -> Tools:
-    """Every name on the host's PATH, or beside the interpreter that runs this."""
+def find(names: Sequence[str], *, optional: bool = False) -> Tools:
+    """Every name on the host's PATH, or beside the interpreter that runs this. See `Tools.add`."""
     tools = Tools()
-    tools.add(names)
+    tools.add(names, optional=optional)
     return tools
 
 

@@ -10,6 +10,7 @@ import contextlib
 import hashlib
 import io
 import os
+import secrets
 import tarfile
 import tempfile
 from collections.abc import Callable, Mapping
@@ -33,6 +34,7 @@ from sweeper.sandbox.layer import Base
 from sweeper.sandbox.seed import plan
 from sweeper.sandbox.setup import SetUp
 from sweeper.sandbox.slots import NEARLY_FULL
+from sweeper.sandbox.space import folder_bytes
 from sweeper.sandbox.store import Store
 from sweeper.sandbox.workspace import Prepared
 
@@ -72,23 +74,28 @@ class TreeImages:
 
     async def prepare(self, tree: Tree, image: str, toolchain: Toolchain) -> Prepared:
         folder = await self._store.tree(tree)
-        digest = hashlib.sha256(f"{image} {tree.commit} {self._uid}:{self._gid}".encode()).hexdigest()
-        tag = f"sweeper/tree:{digest[:32]}"
         async with self._building:
-            found = await self._images.find(tag) or await self._build(folder, image, tag)
             if toolchain.setup:
-                found = await self._with_setup(toolchain, folder, found)
+                image = await self._with_setup(toolchain, folder, image, tree)
+            digest = hashlib.sha256(f"{image} {tree.commit} {self._uid}:{self._gid} {WORK}".encode()).hexdigest()
+            tag = f"sweeper/tree:{digest[:32]}"
+            found = await self._images.find(tag) or await self._build(folder, image, tag)
         size = await anyio.to_thread.run_sync(folder_bytes, folder)
         return Prepared(found, Base(tree.listing), size=size)
 
-    async def _with_setup(self, toolchain: Toolchain, folder: Path, image: str) -> str:
-        """The image after the toolchain's commands, the commit's own files as they were."""
-        between = self._set_up.tag(toolchain, image)
-        tag = between.replace("setup:", "tree:")
+    async def _with_setup(self, toolchain: Toolchain, folder: Path, image: str, tree: Tree) -> str:
+        """The image after the toolchain's commands, without the commit's own files: it serves other commits too."""
+        tag = self._set_up.tag(toolchain, image, self.name)
         if found := await self._images.find(tag):
             return found
-        await self._set_up.run(toolchain, image, between, [])
-        return await self._build(folder, between, tag)
+        scratch = f"sweeper/tree:{secrets.token_hex(16)}"
+        with_tree = await self._build(folder, image, scratch)
+        try:
+            await self._set_up.run(toolchain, with_tree, tag, [], drop=tree.listing)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await self._images.untag(scratch)
+        return await self._images.find(tag) or tag
 
     async def _build(self, folder: Path, image: str, tag: str) -> str:
         engine = self._engine
@@ -218,10 +225,3 @@ def pack_tree(file: IO[bytes], folder: Path, name: str, uid: int, gid: int) -> N
             info = owned(tarfile.TarInfo(f"{name}/.git/config"))
             info.size, info.mode = len(data), 0o644
             archive.addfile(info, io.BytesIO(data))
-
-
-def folder_bytes(folder: Path) -> int:
-    total = 0
-    for _, _, files, fd in os.fwalk(folder, follow_symlinks=False):
-        total += sum(os.stat(name, dir_fd=fd, follow_symlinks=False).st_size for name in files)
-    return total

@@ -17,12 +17,15 @@ class Prepared:
     """A snapshot as the engine runs it.
 
     `lowers`: an overlay's lower directories, topmost first. `size`: bytes of a tree that lies in the image.
+    `kept`: the lower directory with what a setup left in the work tree. `path`: PATH instead of the image's.
     """
 
     image: str
     base: Base
     lowers: tuple[Path, ...] = ()
     size: int = 0
+    kept: Path | None = None
+    path: str = ""
 
 
 class Workspaces(Protocol):

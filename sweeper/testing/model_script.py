@@ -44,7 +44,7 @@ Op = Read | Edit | Write | Run
 
 @dataclass(frozen=True)
 class Say:
-    """A text, in `chunks` deltas with `pause` seconds between. `tokens`: as long a text as that instead of `text`.
+    """A text, after `wait` seconds, in `chunks` deltas with `pause` seconds between. `tokens`: a text of that length.
 
     `ending`: "cut" drops the connection in mid-answer, "stall" falls silent there. `stop` "refusal" declines.
     """
@@ -55,6 +55,7 @@ class Say:
     tokens: int = 0
     chunks: int = 1
     pause: float = 0.0
+    wait: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@
 
 It stands behind the real agent programs in tests. What it counts per key is the truth that a meter is held against.
 Tokens are a quarter of the bytes that came or went, an answer is no longer than the request allows. In another process:
-`python -m sweeper.testing.model_server PORT [CHUNKS PAUSE]` says a text of 400 tokens to everybody.
+`python -m sweeper.testing.model_server PORT CHUNKS PAUSE WAIT` says a text of 400 tokens to everybody (`Say`).
 """
 
 from __future__ import annotations
@@ -158,6 +158,7 @@ class ModelServer:
         say = reply if isinstance(reply, Say) else Say("")
         answer = compose(asked, reply)
         self._note(request, asked.key, asked, body, 200)
+        await asyncio.sleep(say.wait)
         if not asked.stream:
             if say.ending != "whole":
                 await self._drop(request, say)
@@ -262,13 +263,13 @@ def serving(script: Script, *, keys: frozenset[str] | None = None) -> Iterator[M
         thread.join(30)
 
 
-async def _main(port: int, chunks: int, pause: float) -> None:
-    server = ModelServer(lambda asked: Say(tokens=400, chunks=chunks, pause=pause), keep=False)
-    await server.start(port=port)
+async def _main(port: str, chunks: str, pause: str, wait: str) -> None:
+    say = Say(tokens=400, chunks=int(chunks), pause=float(pause), wait=float(wait))
+    server = ModelServer(lambda asked: say, keep=False)
+    await server.start(port=int(port))
     print(server.url, flush=True)
     await asyncio.sleep(FOR_EVER)
 
 
 if __name__ == "__main__":
-    _words = sys.argv[1:]
-    asyncio.run(_main(int(_words[0]), *(int(word) for word in _words[1:2] or ["1"]), *map(float, _words[2:3] or ["0"])))
+    asyncio.run(_main(*sys.argv[1:]))

@@ -30,7 +30,7 @@ def unit_of(asked: Asked) -> str:
 
 def fixing_units(asked: Asked) -> Reply:
     """Mends the unit that the prompt names."""
-    path = f"/work/{unit_of(asked)}"
+    path = f"/swept/{unit_of(asked)}"
     if not asked.tools:  # it takes edits as text
         return do(Edit(unit_of(asked), OLD, ""))
     return turns(do(Read(path)), do(Edit(path, OLD, "")), Say("Fixed both unused imports."))(asked)

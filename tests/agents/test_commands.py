@@ -13,7 +13,7 @@ import pytest
 
 from sweeper.config import RungConfig, SweepConfig
 from sweeper.errors import ConfigError
-from sweeper.fire import with_default_ladder
+from sweeper.order import with_default_ladder
 from sweeper.testing.model_script import Asked, Edit, Fail, Read, Reply, Say, do, turns
 from tests.agents.conftest import KEY, Sweeping
 from tests.fire.project import COMMAND
@@ -23,7 +23,8 @@ SLOW = pytest.mark.slow
 
 def test_the_default_ladder_ends_with_an_agent_whose_key_is_there() -> None:
     config = SweepConfig(check="ruff check .")
-    assert [rung.agent for rung in with_default_ladder(config, ["claude", "codex"]).ladder][-2:] == ["command", "claude"]
+    ladder = with_default_ladder(config, ["claude", "codex"]).ladder
+    assert [rung.agent for rung in ladder][-2:] == ["command", "claude"]
     assert {rung.agent for rung in with_default_ladder(config).ladder} == {"command"}
     unknown = SweepConfig(check="my-own-check")
     assert [rung.agent for rung in with_default_ladder(unknown, ["codex"]).ladder] == ["codex"]
@@ -102,7 +103,7 @@ def test_the_price_is_shown_and_asked_once(sweeping: Callable[..., Sweeping]) ->
 
 
 def rehearsed(asked: Asked) -> Reply:
-    path = "/work/rehearsal.txt"
+    path = "/swept/rehearsal.txt"
     return turns(do(Read(path)), do(Edit(path, "The colour is red.\n", "The colour is green.\n")), Say("done"))(asked)
 
 

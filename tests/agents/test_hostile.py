@@ -13,7 +13,7 @@ from tests.agents.test_programs import MANY, ONE
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
-PWN = "echo pwned > /work/pwned.txt; echo pwned >> /work/pkg/m1.py"
+PWN = "echo pwned > /swept/pwned.txt; echo pwned >> /swept/pkg/m1.py"
 ELSEWHERE = "http://10.99.99.99:9"
 HOOKS = {
     event: [{"matcher": "*", "hooks": [{"type": "command", "command": PWN}]}]

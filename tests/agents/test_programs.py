@@ -51,11 +51,11 @@ FAILURES: dict[str, tuple[Reply | Script, str, str]] = {
     "question": (Say("Which of the two imports do you want me to remove?"), "needs_input", "asks a question"),
     "no-tool-call": (Say("There is nothing to fix here."), "no_change", "no change"),
     "edit-of-another-file": (
-        turns(do(Run("echo 'X = 1' >> /work/pkg/m1.py")), Say("Fixed.")), "rejected", "scope",
+        turns(do(Run("echo 'X = 1' >> /swept/pkg/m1.py")), Say("Fixed.")), "rejected", "scope",
     ),
-    "new-file": (turns(do(Run("echo hi > /work/notes.txt")), Say("Fixed.")), "rejected", "scope"),
+    "new-file": (turns(do(Run("echo hi > /swept/notes.txt")), Say("Fixed.")), "rejected", "scope"),
     "suppression": (
-        turns(do(Run("sed -i 's/$/  # noqa/' /work/pkg/m0.py")), Say("Fixed.")), "rejected", "suppression",
+        turns(do(Run("sed -i 's/$/  # noqa/' /swept/pkg/m0.py")), Say("Fixed.")), "rejected", "suppression",
     ),
 }  # fmt: skip
 
@@ -117,7 +117,7 @@ def test_d16_our_clocks_end_it(
 
 def test_d16_a_turn_limit_is_no_verdict_on_what_was_done(sweeping: Callable[..., Sweeping]) -> None:
     def script(asked: Asked) -> Reply:
-        path = f"/work/{unit_of(asked)}"
+        path = f"/swept/{unit_of(asked)}"
         return turns(do(Read(path)), do(Edit(path, OLD, "")), *[do(Run("true"))] * 50)(asked)
 
     sweep = sweeping(script)

@@ -72,7 +72,7 @@ def test_24_units_are_drained_metered_and_the_key_is_nowhere(
     look = do(Run("env; cat /proc/*/environ /proc/*/cmdline; ls -laR /run /sweeper ~ /tmp | head -c 20000"))
 
     def script(asked: Asked) -> Reply:
-        path = f"/work/{unit_of(asked)}"
+        path = f"/swept/{unit_of(asked)}"
         fix = turns(look, do(Read(path)), do(Edit(path, OLD, "")), Say("Fixed."))
         return fix(asked) if mends(asked) else turns(look, NO)(asked)
 
@@ -268,7 +268,7 @@ def test_d06_nothing_of_our_own_environment_reaches_an_agent(sweeping: Callable[
 
 
 def test_d22_an_agent_that_commits_and_pushes(sweeping: Callable[..., Sweeping]) -> None:
-    path = "/work/pkg/m0.py"
+    path = "/swept/pkg/m0.py"
     push = "git add -A; git -c user.name=a -c user.email=a@example.com commit -qm x; git push origin HEAD:main"
     sweep = sweeping(turns(do(Read(path)), do(Edit(path, OLD, "")), do(Run(push)), Say("Pushed.")), files=1)
     base = sweep.project.git("rev-parse", "main")

@@ -126,7 +126,7 @@ def test_a23_classified_before_dispatch(path: str, facts: FileFacts, reason: Ski
 )
 def test_a23_generated_headers(head: bytes) -> None:
     assert file_facts(head, len(head)).generated
-    assert not file_facts(head, len(head), linguist_generated=False).generated
+    assert not file_facts(head, len(head), {"linguist-generated": "unset"}).generated
     assert not file_facts(b"x = 1\n" * 20 + head, 999).generated
 
 
@@ -135,7 +135,7 @@ def test_a23_generated_headers(head: bytes) -> None:
 )
 def test_no_generated_header(head: bytes) -> None:
     assert not file_facts(head, len(head)).generated
-    assert file_facts(head, len(head), linguist_generated=True).generated
+    assert file_facts(head, len(head), {"linguist-generated": "set"}).generated
 
 
 def test_binary_by_its_head() -> None:

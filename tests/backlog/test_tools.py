@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from sweeper.backlog.tools import FILES, GENERIC, RUFF, recognise
+from sweeper.backlog.tools import FILES, GENERIC, RUFF, TOOLS, recognise
 from sweeper.records import CheckState
 from tests.backlog.samples import said, tree
 
@@ -38,15 +38,23 @@ def test_ruff_is_recognised(command: str) -> None:
 
 @pytest.mark.parametrize(
     "command",
-    ["", "ruff format --check .", "ruff", "flake8", "python x.py -m ruff check", "sh -c 'ruff check'", "uv ruff check"],
+    [
+        "",
+        "ruff format --check .",
+        "ruff",
+        "make lint",
+        "python x.py -m ruff check",
+        "sh -c 'ruff check'",
+        "uv ruff check",
+    ],
 )
 def test_other_commands_are_generic(command: str) -> None:
     tool = recognise(shlex.split(command))
     assert tool is GENERIC
-    assert tool.check(["flake8", "."]) == ["flake8", "."]
-    assert tool.unit_check(["flake8", "."]) == []
-    assert tool.fixers(["flake8", "."]) == []
-    assert tool.without_suppressions(["flake8", "."]) == []
+    assert tool.check(["make", "lint"]) == ["make", "lint"]
+    assert tool.unit_check(["make", "lint"]) == []
+    assert tool.fixers(["make", "lint"]) == []
+    assert tool.without_suppressions(["make", "lint"]) == []
 
 
 @pytest.mark.parametrize(
@@ -122,7 +130,7 @@ def test_a15_named_files_have_the_excludes_of_a_whole_run(project: Path) -> None
     assert len(said(plain.stdout, listing=listing, checkouts=(str(project),)).findings) == 2
     only_excluded = run(project, RUFF.unit_check(["ruff", "check", "."]), "vendored/m.py")
     result = said(only_excluded.stdout, only_excluded.stderr, code=only_excluded.returncode, listing=listing)
-    assert (result.state, "No Python files" in result.incomplete) == (CheckState.CLEAN, True)
+    assert (result.state, "No Python files" in result.why) == (CheckState.BROKEN, True)
 
 
 def test_a_check_changes_no_file_and_fixers_do(project: Path) -> None:
@@ -152,3 +160,138 @@ def test_every_good_format_of_the_real_program_is_understood(project: Path, form
         result = said(ran.stdout, ran.stderr, code=ran.returncode, listing=listing, checkouts=(str(project),))
         assert [f.path for f in result.findings] == names
         assert result.state is (CheckState.FINDINGS if names else CheckState.CLEAN)
+
+
+# --- the other rows ---
+
+
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [
+        ("npx eslint .", "eslint"),
+        ("npx --no-install eslint .", "eslint"),
+        ("pnpm exec biome check .", "biome-check"),
+        ("yarn stylelint x.css", "stylelint"),
+        ("./node_modules/.bin/tsc -p .", "tsc"),
+        ("bundle exec rubocop", "rubocop"),
+        ("cargo +nightly clippy -- -D warnings", "clippy"),
+        ("cargo build", "generic"),
+        ("go vet ./...", "go-vet"),
+        ("go build ./...", "generic"),
+        ("golangci-lint run", "golangci-lint"),
+        ("golangci-lint run --out-format=json", "golangci-lint-v1"),
+        ("python3 -m mypy .", "mypy"),
+        ("semgrep scan --config x.yml", "semgrep"),
+        ("semgrep --config x.yml .", "semgrep-short"),
+        ("semgrep login", "generic"),
+        ("clang -Wall -c a.c", "gcc"),
+        ("sh -c \"git ls-files -z -- '*.sh' | xargs -0 shellcheck\"", "shellcheck"),
+        ("sh -c \"git ls-files -z -- '*.sh' | xargs -0 shellcheck; rm -r x\"", "generic"),
+        ('sh -c "git ls-files -z | xargs -0 \'shellcheck"', "generic"),
+    ],
+)
+def test_tools_are_recognised_by_their_command_line(command: str, name: str) -> None:
+    assert recognise(shlex.split(command)).name == name
+
+
+@pytest.mark.parametrize(
+    ("command", "check", "unit"),
+    [
+        (
+            "eslint --fix -f stylish --ext .ts src",
+            "eslint --ext .ts --format json src",
+            "eslint --ext .ts --format json {files}",
+        ),
+        ("shellcheck -fgcc -x a.sh", "shellcheck --format gcc -x a.sh", "shellcheck --format gcc -x {files}"),
+        (
+            "rubocop -a --format progress --format=html",
+            "rubocop --format json --cache=false",
+            "rubocop --format json --cache=false --force-exclusion {files}",
+        ),
+        ("tsc --pretty -p web", "tsc -p web --pretty false --noEmit", ""),
+        ("tsc --strict true a.ts", "tsc --strict true --pretty false --noEmit a.ts", ""),
+        (
+            "cargo clippy --fix --all-targets -- -D warnings",
+            "cargo clippy --all-targets --message-format json -- -D warnings",
+            "",
+        ),
+        ("cppcheck --std=c11 --template=gcc .", "cppcheck --std=c11 --xml -q .", "cppcheck --std=c11 --xml -q {files}"),
+        ("gcc -Wall -o x.o -c a.c", "gcc -Wall -o x.o -c a.c", "gcc -Wall -o x.o -c {files}"),
+        ("codespell -w -L ue .", "codespell -L ue .", "codespell -L ue {files}"),
+        ("semgrep scan -c r.yml --sarif -o out .", None, None),
+        ("markdownlint-cli2 --fix '**/*.md'", "markdownlint-cli2 '**/*.md'", "markdownlint-cli2 --no-globs {files}"),
+        ("eslint --stdin", "eslint --stdin --format json", ""),
+        ("mypy -O json --junit-xml x a", "mypy --output json --cache-dir=/dev/null a", ""),
+    ],
+)  # fmt: skip
+def test_checks_of_the_other_rows(command: str, check: str | None, unit: str | None) -> None:
+    argv = shlex.split(command)
+    tool = recognise(argv)
+    if check is None or unit is None:
+        assert tool.check(argv) == shlex.split(
+            "semgrep scan --config r.yml --json --metrics=off --disable-version-check ."
+        )
+        return
+    assert tool.check(argv) == shlex.split(check)
+    assert tool.unit_check(argv) == shlex.split(unit)
+    assert tool.check(tool.check(argv)) == tool.check(argv)
+
+
+def test_a_check_of_listed_files_keeps_its_list() -> None:
+    argv = ["sh", "-c", "git ls-files -co -z -- '*.sh' | xargs -0 shellcheck -S style"]
+    tool = recognise(argv)
+    script = "git ls-files -co -z -- '*.sh' | xargs -0 shellcheck -S style --format json1"
+    assert tool.check(argv) == ["sh", "-c", script]
+    assert tool.unit_check(argv) == shlex.split("shellcheck -S style --format json1 {files}")
+    assert tool.fixers(argv)[0][:2] == ["sh", "-c"]
+    assert tool.fixers(argv)[0][2].startswith("shellcheck -S style --format diff ")
+
+
+@pytest.mark.parametrize(
+    ("command", "fixers"),
+    [
+        (
+            "npx biome ci --reporter rdjson src",
+            ["check --max-diagnostics=none --write", "check --max-diagnostics=none --write --unsafe"],
+        ),
+        ("sqlfluff lint --dialect ansi -f json .", ["fix --dialect ansi --disable-progress-bar"]),
+        ("rubocop", ["--cache=false -a --force-exclusion", "--cache=false -A --force-exclusion"]),
+        ("mypy .", []),
+    ],
+)  # fmt: skip
+def test_fixers_of_the_other_rows(command: str, fixers: list[str]) -> None:
+    argv = shlex.split(command)
+    found = recognise(argv).fixers(argv)
+    start = argv[: 2 if argv[0] == "npx" else 1]
+    assert found == [[*start, *shlex.split(fixer), FILES] for fixer in fixers]
+
+
+def test_a_fixer_of_the_whole_project_keeps_only_the_units_files(tmp_path: Path) -> None:
+    names = ("a b.rs", "-c.rs", "sub/other.rs", "*.rs")
+    for name in names:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("old\n")
+    git = ["git", "-c", "user.name=n", "-c", "user.email=e@example.org"]
+    for words in (["init", "-q", "."], ["add", "-A"], ["commit", "-qm", "m"]):
+        subprocess.run([*git, *words], cwd=tmp_path, check=True)
+    program = tmp_path.parent / "cargo"
+    program.write_text(
+        '#!/bin/sh\nfor f in ./*.rs sub/*.rs; do echo new > "$f"; done\necho "$@" > ../arguments\nexit 1\n'
+    )
+    program.chmod(0o755)
+    ((*shell, files),) = TOOLS["clippy"].fixers([str(program), "clippy", "--", "-D", "warnings"])
+    assert files == FILES
+    subprocess.run([*shell, "a b.rs", "./-c.rs"], cwd=tmp_path, check=False)
+    assert [(tmp_path / name).read_text() for name in names] == ["new\n", "new\n", "old\n", "old\n"]
+    arguments = (tmp_path.parent / "arguments").read_text().split()
+    assert arguments == shlex.split("clippy --fix --allow-dirty --allow-staged --allow-no-vcs -- -D warnings")
+
+
+def test_every_rows_check_is_recognised_as_itself() -> None:
+    for tool in TOOLS.values():
+        if tool is not GENERIC:
+            argv = [tool.programs[0], *tool.command, *([tool.needs, "json"] if tool.needs else []), "."]
+            assert recognise(tool.check(argv)) is tool
+            assert tool.check(tool.check(argv)) == tool.check(argv)
+            for fixer in tool.fixers(argv):
+                assert fixer[-1] == FILES

@@ -82,7 +82,7 @@ def test_every_line_of_a_first_configuration_that_is_commented_out_is_right_too(
     from sweeper.cli import starter
 
     text = starter.configuration([], tests="")
-    loaded = {}
+    loaded: dict[str, object] = {}
     for block in text.split("\n\n"):
         lines = [
             line.removeprefix("# ") for line in block.splitlines() if line.startswith(("# ", "[")) or " = " in line

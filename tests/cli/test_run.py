@@ -160,6 +160,7 @@ def test_a_limit_ends_a_run_that_can_go_on(findings: Place) -> None:
     assert "nothing to resume" in findings.run("resume").err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 143)])
 def test_a_signal_stops_dispatch_and_says_how_to_go_on(place: Place, number: int, code: int) -> None:
     argv = slow(place, 1.0)
@@ -213,6 +214,7 @@ def commands() -> list[str]:
     return found
 
 
+@pytest.mark.slow
 def test_a_second_coordinator_is_told_who_works(place: Place) -> None:
     argv = slow(place, 3.0)
     process = place.start(*argv)

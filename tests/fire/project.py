@@ -102,9 +102,9 @@ class Project:
     def run(self, *words: str, sandbox: str = "bubblewrap", stdin: str = "") -> Ended:
         return self.sweeper("run", "--json", "--sandbox", sandbox, *words, stdin=stdin)
 
-    def start(self, *words: str) -> subprocess.Popen[str]:
+    def start(self, *words: str, sandbox: str = "bubblewrap") -> subprocess.Popen[str]:
         return subprocess.Popen(
-            [*COMMAND, "run", "--json", "--sandbox", "bubblewrap", *words],
+            [*COMMAND, "run", "--json", "--sandbox", sandbox, *words],
             cwd=self.folder,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

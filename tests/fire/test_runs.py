@@ -278,3 +278,29 @@ def test_b23_commits_that_cannot_be_signed_are_said_to_be_unsigned(project: Proj
     assert ended.code == 0, ended.err
     assert "NOT signed" in ended.err
     assert project.recount() == 0
+
+
+@pytest.mark.docker
+def test_a_backlog_is_drained_in_containers(project: Project, docker_engine: object) -> None:
+    project.configure({"default": ["fix_some"]}, {"default": ["fix"]})
+    ended = project.run(sandbox="docker")
+    assert ended.code == 0, ended.err
+    assert project.recount() == 0
+
+
+@pytest.mark.docker
+def test_c01_a_killed_coordinator_s_containers_are_taken_over(project: Project, docker_engine: object) -> None:
+    project.configure({"default": [["fix", ["sleep", "4"]]]})
+    first = project.start(sandbox="docker")
+    wait_for_attempt(project)
+    for _ in range(100):
+        if project.agents():
+            break
+        time.sleep(0.1)
+    first.kill()
+    first.communicate()
+    assert project.agents(), "containers outlive a killed coordinator, until somebody looks after them"
+    ended = project.run(sandbox="docker")
+    assert ended.code == 0, ended.err
+    assert project.recount() == 0
+    assert not project.agents()

@@ -54,6 +54,8 @@ def test_counts_round_and_time_left(board: Board) -> None:
     board.notice(notice("started", "a"))
     board.notice(landed("a", Kind.PARTIAL))
     board.told({"ruff": 2}, {UnitState.OPEN: 2, UnitState.VERIFIED: 1, UnitState.SETTLED: 40, UnitState.HELD: 1})
+    assert "judged as a whole" in picture(board, NOW + 30)
+    board.notice(notice("started", "b"))
     shown = picture(board, NOW + 30)
     assert "ruff round 2" in shown
     assert "2/4 units" in shown

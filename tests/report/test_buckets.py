@@ -77,6 +77,12 @@ def test_what_remains_belongs_to_the_unit_that_has_it() -> None:
     assert buckets.appeared == 2
 
 
+def test_a_unit_that_still_waits_comes_before_one_that_was_settled_long_ago() -> None:
+    units = [unit("a.py", {"E1": 1}, UnitState.SETTLED), unit("a.py", {"E1": 1}, UnitState.HELD, "why", chunk="#2")]
+    buckets = sort_findings({"first": {"a.py": {"E1": 1}}, "last": {"a.py": {"E1": 1}}}, units, [])
+    assert (buckets.held, buckets.open) == ({"why": 1}, {})
+
+
 def test_before_anything_was_merged_the_newest_check_is_the_first() -> None:
     buckets = sort_findings({"first": {"a.py": {"E1": 2}}}, [unit("a.py", {"E1": 2})], [])
     assert (buckets.fixed, sum(buckets.open.values())) == (0, 2)

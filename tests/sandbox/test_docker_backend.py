@@ -7,6 +7,7 @@ import grp
 import itertools
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -212,18 +213,25 @@ def test_a_helper_of_a_dead_coordinator_is_removed(docker_box: Box, docker_engin
 
 
 @pytest.mark.root
-def test_c21_an_engine_that_sees_another_disk(docker_engine: Client, ordinary_user: User, store: Path) -> None:
+@pytest.mark.parametrize("twin", [False, True], ids=["nothing there", "something else there"])
+def test_c21_an_engine_that_sees_another_disk(
+    docker_engine: Client, ordinary_user: User, store: Path, twin: bool
+) -> None:
     """The store lies on a mount that the engine does not have, as in a container beside its own: images are used."""
     place = store / f"elsewhere{next(_numbers)}"
+    slot = place / "docker/c21/1"
     place.mkdir()
-    done = subprocess.run(
-        ["unshare", "-m", "sh", "-c", f'mount -t tmpfs none {place} && exec "$@"', "sh", sys.executable, "-c", CHILD,
-         "docker", str(place), "c21", "echo x > new; rm gone.py"],
-        cwd=ROOT, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    if twin:
+        for folder in ("changes", "space/upper-1", "space/work"):
+            (slot / folder).mkdir(parents=True)
+        (slot / "changes/nonce").write_bytes(b"of another disk")
+    script = f'mount -t tmpfs none {place} && exec "$@"'
+    child = [sys.executable, "-c", CHILD, "docker", str(place), "c21", "echo x > new; rm gone.py"]
+    argv = ["unshare", "-m", "sh", "-c", script, "sh", *child]
+    done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout == "[(b'gone.py', None), (b'new', b'x\\n')]\n"
-    place.rmdir()
+    shutil.rmtree(place)
 
 
 @pytest.mark.root

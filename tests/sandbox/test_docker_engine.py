@@ -21,6 +21,7 @@ from sweeper.sandbox.contract import Clock, Clocks, Limits, Name, Ran, Role, Sna
 from sweeper.sandbox.docker import Docker
 from sweeper.sandbox.endpoint import Endpoint
 from sweeper.sandbox.engine import Engine
+from sweeper.sandbox.slots import clear
 from tests.sandbox.conftest import MB, owner
 from tests.sandbox.engine_proxy import Late, Proxy, Says, proxied
 from tests.sandbox.trees import PlainTree
@@ -36,6 +37,8 @@ def folder() -> Iterator[Path]:
     made = Path(tempfile.mkdtemp(prefix="sweeper-d-", dir="/tmp"))
     made.chmod(0o755)
     yield made
+    for left in (made / "store/docker").glob("*"):  # of a test that failed
+        clear(left)
     shutil.rmtree(made, ignore_errors=True)
 
 

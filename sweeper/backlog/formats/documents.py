@@ -1,27 +1,21 @@
-"""JSON documents: finding them in output that has human text around them, reading them without holding them whole.
-
-A format says in a `Document` or `Lines` what its document looks like and what one result of it is.
-"""
+"""JSON documents: finding them in output that has human text around them, reading them without holding them whole."""
 
 from __future__ import annotations
 
-import io
 import json
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
-from sweeper.backlog.formats.residue import around, count, leftover, no_document
-from sweeper.backlog.parsed import Parsed, plain, strip_ansi
+from sweeper.backlog.parsed import Parsed, plain
 
 _DECODER = json.JSONDecoder()
 _START = re.compile(r"^[ \t\ufeff]*([\[{]|null[ \t\r]*$)", re.MULTILINE)
 _SPACE = re.compile(r"[ \t\r\n]*")
 _OPENING = re.compile(r"\[\s*[\]{]|\{\s*[}\"]|null")
+_INLINE = re.compile(r"\[\s*\{\s*\"|\{\s*\"")
 _EMPTY_LIST = re.compile(r"\[\s*\]|null")
 MAX_CANDIDATES = 1000
-_SAMPLE = 1 << 16
 
 Visit = Callable[[Any, Parsed], bool]
 
@@ -120,9 +114,7 @@ def find(text: str, read: Callable[[str, int], int | None]) -> list[str] | None:
                 end = read(text, start)
             except json.JSONDecodeError as error:
                 if "\n" in text[start : error.pos].strip():
-                    raise Broken(
-                        f"the JSON document is not whole: {error.msg} at character {error.pos}"
-                    ) from None
+                    raise Broken(f"the JSON document is not whole: {error.msg} at character {error.pos}") from None
                 continue
             if end is not None:
                 break
@@ -137,154 +129,29 @@ def find(text: str, read: Callable[[str, int], int | None]) -> list[str] | None:
 def opening(text: str) -> str:
     """What follows from the first place where a document seems to start, "" if there is none."""
     for start in starts(text):
-        if _OPENING.match(text, start):
+        at_beginning = not text[text.rfind("\n", 0, start) + 1 : start].strip(" \t\ufeff")
+        if (_OPENING if at_beginning else _INLINE).match(text, start):
             return text[start:]
     return ""
 
 
-def first_line(text: str) -> str:
-    """The first line that looks like an object of its own."""
-    for line in text.splitlines():
-        if line.startswith("{"):
-            return line[:_SAMPLE]
-    return ""
+def empty_list(text: str) -> bool:
+    return bool(_EMPTY_LIST.match(opening(text)))
 
 
-def _has(text: str, names: tuple[str, ...]) -> bool:
-    return all(f'"{name}"' in text for name in names)
+def first_object(text: str) -> dict[str, Any]:
+    """The object that the text begins with, or the first line that does; {} if there is none or it is not whole."""
+    text = opening(text)
+    if text.startswith("{"):
+        try:
+            value, _ = decode(text, 0)
+        except (ValueError, RecursionError):
+            return {}
+        return value if isinstance(value, dict) else {}
+    return {}
 
 
 def malformed(parsed: Parsed, value: Any) -> None:
     """Account for a part of a document that has no known shape."""
     parsed.malformed += 1
     parsed.residue = parsed.residue or plain(repr(value)[:400], 200) or "a result of no known shape"
-
-
-@dataclass(frozen=True, slots=True)
-class Document:
-    """A format of one JSON document: an array of results, or an object with `results` as one of its members.
-
-    `names` are quoted in every document that has results, or in every document of an object format.
-    `visit(result, parsed)` adds what one result says; False if its shape is not known. `finish(members, parsed)`
-    gets the other members of an object. `required` members make an object a document of this format.
-    `counts`: the elements of the array are files, so that none means that no file was looked at.
-    """
-
-    names: tuple[str, ...]
-    visit: Visit
-    results: str = ""
-    required: tuple[str, ...] = ()
-    finish: Callable[[dict[str, Any], Parsed], None] = field(default=lambda members, parsed: None)
-    counts: bool = False
-
-    def looks_like(self, text: str) -> bool:
-        text = opening(text)
-        if self.results:
-            return text.startswith("{") and _has(text, self.names)
-        return bool(_EMPTY_LIST.match(text)) or (text.startswith("[") and _has(text[:_SAMPLE], self.names))
-
-    def parse(self, stdout: bytes, stderr: bytes) -> Parsed:
-        texts = []
-        for data in (stdout, stderr):
-            if data:
-                texts.append(strip_ansi(data).decode("utf-8", "surrogateescape"))
-                parsed = self._parse(texts[-1])
-                if parsed is not None:
-                    return parsed
-        return no_document("\n".join(texts))
-
-    def _parse(self, text: str) -> Parsed | None:
-        parsed = Parsed()
-
-        def visit(value: Any) -> None:
-            if self.counts:
-                parsed.files = (parsed.files or 0) + 1
-            if not self.visit(value, parsed):
-                malformed(parsed, value)
-
-        def read(text: str, start: int) -> int | None:
-            known = (len(parsed.findings), parsed.malformed, parsed.residue, parsed.files)
-            try:
-                end = self._read(text, start, visit, parsed)
-            except json.JSONDecodeError:
-                end = None
-                raise
-            finally:
-                if end is None:
-                    del parsed.findings[known[0] :]
-                    parsed.malformed, parsed.residue, parsed.files = known[1:]
-            return end
-
-        try:
-            texts = find(text, read)
-        except Broken as error:
-            return Parsed(failed=str(error), unparsed=count(text))
-        if texts is None:
-            return None
-        if self.counts and parsed.files is None:
-            parsed.files = 0
-        parsed.understood = parsed.malformed == 0
-        parsed.unparsed += parsed.malformed
-        return around(parsed, *texts)
-
-    def _read(self, text: str, start: int, visit: Callable[[Any], None], parsed: Parsed) -> int | None:
-        if not self.results:
-            if text[start] == "n":
-                return start + len("null")
-            return array(text, start, visit) if text[start] == "[" else None
-        if text[start] != "{":
-            return None
-        found, end = members(text, start, self.results, visit)
-        if not all(name in found for name in self.required):
-            return None
-        if found.get(self.results) not in (None, []):
-            malformed(parsed, found[self.results])
-        self.finish(found, parsed)
-        return end
-
-
-@dataclass(frozen=True, slots=True)
-class Lines:
-    """A format of one JSON object a line. `visit` and `names` as in `Document`; `finish` is called at the end."""
-
-    names: tuple[str, ...]
-    visit: Visit
-    finish: Callable[[Parsed], None] = field(default=lambda parsed: None)
-
-    def looks_like(self, text: str) -> bool:
-        return _has(first_line(text), self.names)
-
-    def parse(self, stdout: bytes, stderr: bytes) -> Parsed:
-        parsed = self._parse(stdout)
-        if stderr and not parsed.understood and not parsed.findings:
-            other = self._parse(stderr)
-            if other.understood or other.findings:
-                return other
-        return parsed
-
-    def _parse(self, data: bytes) -> Parsed:
-        parsed = Parsed()
-        seen = 0
-
-        def rest() -> Iterator[str]:
-            nonlocal seen
-            for encoded in io.BytesIO(strip_ansi(data)):
-                line = encoded.decode("utf-8", "surrogateescape")
-                if not line.lstrip(" \t\ufeff").startswith("{"):
-                    yield line
-                    continue
-                try:
-                    value = json.loads(line.strip(" \t\r\n\ufeff"))
-                except ValueError:
-                    yield line
-                    continue
-                seen += 1
-                if not self.visit(value, parsed):
-                    malformed(parsed, value)
-
-        unknown = leftover(parsed, rest()).unparsed
-        parsed.understood = bool(seen) and not unknown and not parsed.malformed
-        parsed.unparsed += parsed.malformed
-        if seen:
-            self.finish(parsed)
-        return parsed

@@ -26,7 +26,7 @@ def string(value: Any) -> str:
 def at(value: Any, path: Path) -> Any:
     """The value below these member names, None where one of them is missing."""
     for name in path:
-        if not isinstance(value, dict):
+        if type(value) is not dict:
             return None
         value = value.get(name)
     return value
@@ -65,11 +65,11 @@ class Fields:
             code = str(code)
         word = at(value, self.severity) if self.severity else None
         severity = self.severities.get(word.lower(), self.otherwise) if isinstance(word, str) else self.otherwise
-        line, column = self._counted(at(value, self.line), self.line_base), None
+        line, column = at(value, self.line), None
+        if self.line_base == 0 and type(line) is int:
+            line += 1
         if self.column and line:
-            column = self._counted(at(value, self.column), self.column_base)
+            column = at(value, self.column)
+            if self.column_base == 0 and type(column) is int:
+                column += 1
         return raw(name, line, column, code or rule, message, severity, kind)
-
-    @staticmethod
-    def _counted(value: Any, base: int) -> Any:
-        return value + 1 - base if base != 1 and type(value) is int else value

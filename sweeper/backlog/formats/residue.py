@@ -18,7 +18,7 @@ _LOOKS_LIKE_A_FINDING = re.compile(
     r"(?i)[^\s:]:\d+|\b\d+:\d+\b|\(\d+,\s*\d+\)|\bline \d+|^\s*-->|"
     r"\b(?:error|warning|fatal|fail(?:ed|ure|ures)?|exception|traceback|panic(?:ked)?|abort(?:ed)?|"
     r"cannot|can't|could not|couldn't|unable|invalid|denied|not found|no such|killed)\b|"
-    r"^\s*[\[{]\s*(?:[\"{\[\]}]|$)|\b[A-Z]{1,8}\d{2,5}\b|"
+    r"^\s*<[?!/A-Za-z]|^\s*[\[{]\s*(?:[\"{\[\]}]|$)|\b[A-Z]{1,8}\d{2,5}\b|"
     r"\b[1-9]\d* (?:issues|problems|findings|violations|offen[cs]es)\b"
 )
 # What tools print below their findings; without findings the same line says that something was missed.

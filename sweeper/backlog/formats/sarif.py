@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import unquote_to_bytes
 
 from sweeper.backlog.formats import documents
+from sweeper.backlog.formats.fields import at, items, record
 from sweeper.backlog.formats.residue import around, count, no_document
 from sweeper.backlog.parsed import Parsed, Raw, plain, raw, strip_ansi
 
@@ -34,61 +35,72 @@ def parse(stdout: bytes, stderr: bytes) -> Parsed:
         return end
 
     try:
-        place = documents.find(text, read)
+        texts = documents.find(text, read)
+        if texts is None and stderr:
+            text = strip_ansi(stderr).decode("utf-8", "surrogateescape")
+            texts = documents.find(text, read)
     except documents.Broken as error:
         return Parsed(failed=str(error), unparsed=count(text))
-    if place is None:
-        return no_document(text)
-    for run in logs[0]["runs"]:
-        if isinstance(run, dict):
-            _run(run, parsed)
-        else:
-            parsed.malformed += 1
-    if not logs[0]["runs"]:
-        parsed.failed = "the SARIF log has no run in it"
+    if texts is None:
+        return no_document(strip_ansi(stdout + b"\n" + stderr).decode("utf-8", "surrogateescape"))
+    for log in logs:
+        for run in log["runs"]:
+            if isinstance(run, dict):
+                _run(run, parsed)
+            else:
+                parsed.malformed += 1
+        if not log["runs"]:
+            parsed.failed = "the SARIF log has no run in it"
     parsed.understood = parsed.malformed == 0
     parsed.unparsed = parsed.malformed
-    return around(parsed, *place)
+    return around(parsed, *texts)
 
 
 def _run(run: dict[str, Any], parsed: Parsed) -> None:
-    rules = _list(_dict(_dict(run.get("tool")).get("driver")).get("rules"))
-    for result in _list(run.get("results")):
+    rules = items(at(run, ("tool", "driver", "rules")))
+    if "results" not in run:
+        parsed.failed = parsed.failed or "the SARIF log has a run that looked for no results"
+    elif run["results"] is not None and not isinstance(run["results"], list):
+        documents.malformed(parsed, run["results"])
+    for result in items(run.get("results")):
         if not isinstance(result, dict) or not isinstance(result.get("message"), dict):
-            parsed.malformed += 1
-            parsed.residue = parsed.residue or plain(repr(result)[:400], 200)
+            documents.malformed(parsed, result)
         elif not _not_a_finding(result):
             parsed.findings.append(_result(result, run, rules))
-    for invocation in _list(run.get("invocations")):
+    for invocation in items(run.get("invocations")):
         if not isinstance(invocation, dict):
             continue
         if invocation.get("executionSuccessful") is False:
             parsed.failed = parsed.failed or "the tool reports that its execution was not successful"
-        for note in _list(invocation.get("toolExecutionNotifications")):
-            if _dict(note).get("level") == "error":
-                parsed.incomplete = parsed.incomplete or plain(_text(_dict(note).get("message"), {}), 300)
+        for note in items(invocation.get("toolExecutionNotifications")):
+            if record(note).get("level") == "error":
+                parsed.incomplete = parsed.incomplete or plain(_text(record(note).get("message"), {}), 300)
 
 
 def _not_a_finding(result: dict[str, Any]) -> bool:
     if result.get("kind", "fail") not in ("fail", "open", "review") or result.get("baselineState") == "absent":
         return True
-    suppressions = [_dict(item) for item in _list(result.get("suppressions"))]
+    suppressions = [record(item) for item in items(result.get("suppressions"))]
     return bool(suppressions) and all(item.get("status", "accepted") == "accepted" for item in suppressions)
 
 
 def _result(result: dict[str, Any], run: dict[str, Any], rules: list[Any]) -> Raw:
-    reference = _dict(result.get("rule"))
+    reference = record(result.get("rule"))
+    component = at(reference, ("toolComponent", "index"))
+    extensions = items(at(run, ("tool", "extensions")))
+    if type(component) is int and 0 <= component < len(extensions):
+        rules = items(record(extensions[component]).get("rules"))
     index = result.get("ruleIndex", reference.get("index"))
-    rule = _dict(rules[index]) if type(index) is int and 0 <= index < len(rules) else {}
+    rule = record(rules[index]) if type(index) is int and 0 <= index < len(rules) else {}
     name = result.get("ruleId") or reference.get("id") or rule.get("id")
     if not rule:
-        rule = next((_dict(r) for r in rules if _dict(r).get("id") == name), {}) if "level" not in result else {}
-    level = result.get("level") or _dict(rule.get("defaultConfiguration")).get("level") or "warning"
-    locations = _list(result.get("locations"))
-    physical = _dict(_dict(locations[0] if locations else None).get("physicalLocation"))
-    region = _dict(physical.get("region"))
+        rule = next((record(r) for r in rules if record(r).get("id") == name), {}) if "level" not in result else {}
+    level = result.get("level") or record(rule.get("defaultConfiguration")).get("level") or "warning"
+    locations = items(result.get("locations"))
+    physical = record(record(locations[0] if locations else None).get("physicalLocation"))
+    region = record(physical.get("region"))
     return raw(
-        _path(_dict(physical.get("artifactLocation")), run),
+        _path(record(physical.get("artifactLocation")), run),
         region.get("startLine"),
         region.get("startColumn"),
         name if isinstance(name, str) else "",
@@ -98,12 +110,12 @@ def _result(result: dict[str, Any], run: dict[str, Any], rules: list[Any]) -> Ra
 
 
 def _text(message: Any, rule: dict[str, Any]) -> str:
-    message = _dict(message)
+    message = record(message)
     text = message.get("text") or message.get("markdown")
     if not isinstance(text, str):
-        known = _dict(_dict(rule.get("messageStrings")).get(str(message.get("id"))))
+        known = record(record(rule.get("messageStrings")).get(str(message.get("id"))))
         text = known.get("text") if isinstance(known.get("text"), str) else str(message.get("id") or "")
-    for position, value in enumerate(_list(message.get("arguments"))[:20]):
+    for position, value in enumerate(items(message.get("arguments"))[:20]):
         text = text[:4000].replace(f"{{{position}}}", str(value)[:1000])
     return str(text)
 
@@ -111,17 +123,17 @@ def _text(message: Any, rule: dict[str, Any]) -> str:
 def _path(location: dict[str, Any], run: dict[str, Any]) -> str:
     """The path that an artifact location names: decoded exactly once, base ids resolved."""
     if "uri" not in location and type(location.get("index")) is int:
-        artifacts = _list(run.get("artifacts"))
+        artifacts = items(run.get("artifacts"))
         if 0 <= location["index"] < len(artifacts):
-            location = _dict(_dict(artifacts[location["index"]]).get("location"))
-    bases = _dict(run.get("originalUriBaseIds"))
+            location = record(record(artifacts[location["index"]]).get("location"))
+    bases = record(run.get("originalUriBaseIds"))
     uri = location.get("uri")
     parts = [uri if isinstance(uri, str) else ""]
     base = location.get("uriBaseId")
     seen: set[str] = set()
     while parts[0] and not _is_absolute(parts[0]) and isinstance(base, str) and base in bases and base not in seen:
         seen.add(base)
-        entry = _dict(bases[base])
+        entry = record(bases[base])
         if isinstance(entry.get("uri"), str):
             parts.insert(0, entry["uri"])
         base = entry.get("uriBaseId")
@@ -143,11 +155,3 @@ def uri_to_path(uri: str) -> str:
         rest = "/" + rest[2:].partition("/")[2]
     path = os.fsdecode(unquote_to_bytes(rest.encode("utf-8", "surrogateescape")))
     return path[1:] if _DRIVE.match(path) else path
-
-
-def _dict(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []

@@ -3,28 +3,45 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
+from sweeper.backlog.formats.lines import each_line
 from sweeper.backlog.formats.residue import leftover
-from sweeper.backlog.parsed import SYNTAX_RULES, Parsed, Raw, raw, strip_ansi
+from sweeper.backlog.parsed import SYNTAX_RULES, Parsed, Raw, raw
 
 NAME = "text"
 
 # Anchored on the first ":<digits>" from the left that a message follows; a drive letter is part of the path.
 _PLACE = re.compile(
-    r"^(?P<path>(?:[A-Za-z]:[\\/])?[^\r\n]+?):(?P<line>\d{1,9})(?::(?P<column>\d{1,9}))?(?:-\d{1,9})?:(?P<rest>.*)$"
+    r"^(?P<path>(?:[A-Za-z]:[\\/])?[^\r\n]+?):(?P<line>\d{1,9})(?::(?P<column>\d{1,9})(?::\d{1,9}:\d{1,9}(?=:))?)?"
+    r"(?:-\d{1,9})?:(?P<rest>(?!\d{1,9}(?:\s|$)).*)$"
 )
+# An URL, the place in rustc's and ruff's blocks of several lines, a continuation, a document.
+_NOT_A_PLACE = re.compile(
+    r"^(?!file:)[A-Za-z][A-Za-z0-9+.-]*://|^\s*-->|^\t|^\s*(?:\{\s*\"|\[\s*[{\"]|<|\"[\w$-]+\": )"
+)
+_INDENTED = re.compile(  # pyright's
+    r"^ +(?P<path>\S.*?):(?P<line>\d{1,9}):(?P<column>\d{1,9})(?P<rest> - (?:error|warning|information)\b.*)$"
+)
+_NOTED = re.compile(r"\[[A-Z]{1,4}\d{3,5}\]$")  # ShellCheck calls its mildest findings notes
+_LEVEL_FIRST = re.compile(r"^\[?(ERROR|WARN|WARNING|INFO)\]? +(?=\S)")
 _BARE_PLACE = re.compile(
     r"^(?P<path>(?:[A-Za-z]:[\\/])?[^\s:]+):(?P<line>\d{1,9})(?::(?P<column>\d{1,9}))?(?P<rest>\s.*)$"
 )
-_URL = re.compile(r"^(?!file:)[A-Za-z][A-Za-z0-9+.-]*://")
 _SEVERITY = re.compile(
-    r"^(?:fatal )?(error|warning|note|info|hint|help|information)\b\s*(?:\[([\w./-]+)\])?:?\s+", re.I
+    r"^(?:- )?(?:fatal )?(?:(error|warning|note|info|hint|help|information)\b|"
+    r"\[(?:error|warning|info)\](?=\s))\s*(?:\[([\w./-]+)\])?:?\s+",
+    re.I,
 )
 _BRACKETED = re.compile(r"^\[([A-Za-z][\w./-]*)(?:\([\w-]+\))?(?:, ?[^\]]*)?\]:?\s+")
 _CODE = re.compile(r"^([A-Z]{1,10}[0-9]{1,6}|[a-z][a-z0-9]*(?:-[a-z0-9]+)+(?=:))\b:?\s+(?:\[\*\]\s+)?")
-_PREFIXED = re.compile(r"^[CRWEFI]:\s?([a-z][a-z0-9-]*):\s+")
-_TRAILING = re.compile(r"\s+(?:\[([A-Za-z][\w./+=-]*)\]|\(([a-z][a-z0-9]*(?:[-/][a-z0-9]+)+)\))$")
-_LEVEL = {"error": "error", "warning": "warning"}
+_PREFIXED = re.compile(r"^[CRWEFI]:\s?(?:\[Correct(?:able|ed)\] )?([a-z][a-z0-9-]*|[A-Z]\w*(?:/\w+)+):\s+")
+_TRAILING = re.compile(
+    r"\s+(?:\[(-W[\w+=-]+|[A-Za-z][\w./+=@-]*(?:\([\w./@-]+\))?)\]|\(([a-z][a-z0-9]*(?:[-/][a-z0-9]+)+|report[A-Z][A-Za-z]+)\))$"
+)
+_LEVEL_LAST = re.compile(r"\s+\[(error|warning|info)\]$")  # stylelint's `unix`
+_LEVEL_OF_RULE = re.compile(r"^(error|warning)/(?=.)", re.I)  # ESLint's and oxlint's `unix`
+_LEVEL = {"error": "error", "warning": "warning", "warn": "warning"}
 _ASIDE = frozenset({"note", "hint", "help"})
 
 
@@ -41,7 +58,9 @@ def render(found: Raw) -> str:
 
 def _place(line: str) -> re.Match[str] | None:
     match = _PLACE.match(line) or _BARE_PLACE.match(line)
-    return None if match is None or _URL.match(line) else match
+    if match is None or _NOT_A_PLACE.match(line):
+        return _INDENTED.match(line)
+    return match
 
 
 def _rule(rest: str) -> tuple[str, str]:
@@ -64,30 +83,43 @@ def parse(stdout: bytes, stderr: bytes) -> Parsed:
 
 def _lines(data: bytes) -> Parsed:
     parsed = Parsed()
-    rest: list[str] = []
-    for line in strip_ansi(data).decode("utf-8", "surrogateescape").split("\n"):
-        match = _place(line.rstrip("\r"))
-        if match is None:
-            rest.append(line)
-            continue
-        path = match["path"].strip()
-        message = match["rest"].strip()
-        level = _SEVERITY.match(message)
-        severity = "error"
-        rule = ""
-        if level:
-            word = level[1].lower()
-            if word in _ASIDE:
-                if not parsed.findings or parsed.findings[-1].path != path:
-                    rest.append(line)
-                continue
-            severity = _LEVEL.get(word, "info")
-            rule = level[2] or ""
-            message = message[level.end() :]
-        if not rule:
-            rule, message = _rule(message)
-        if not message and rule not in SYNTAX_RULES and not match["rest"].strip():
-            rest.append(line)
-            continue
-        parsed.findings.append(raw(path, int(match["line"]), int(match["column"] or 0), rule, message, severity))
-    return leftover(parsed, rest)
+
+    def others() -> Iterator[str]:
+        for line in each_line(data):
+            match = _place(line)
+            if match is None or not _add(match, parsed):
+                yield line
+
+    return leftover(parsed, others())
+
+
+def _add(match: re.Match[str], parsed: Parsed) -> bool:
+    """Take a line with a place as a finding, or as a part of the one before it; False if it is neither."""
+    path = match["path"].strip()
+    message = match["rest"].strip()
+    severity = "error"
+    rule = ""
+    first = _LEVEL_FIRST.match(path)
+    if first:
+        path, severity = path[first.end() :], _LEVEL.get(first[1].lower(), "info")
+    level = _SEVERITY.match(message)
+    if level:
+        word = (level[1] or level[0].strip("- []\t")).lower()
+        if word in _ASIDE and not _NOTED.search(message):
+            return bool(parsed.findings) and parsed.findings[-1].path == path
+        severity = _LEVEL.get(word, "info")
+        rule = level[2] or ""
+        message = message[level.end() :]
+    message = message.removeprefix("- ")
+    last = _LEVEL_LAST.search(message)
+    if last:
+        severity, message = _LEVEL.get(last[1], "info"), message[: last.start()]
+    if not rule:
+        rule, message = _rule(message)
+    level_of_rule = _LEVEL_OF_RULE.match(rule)
+    if level_of_rule:
+        severity, rule = _LEVEL[level_of_rule[1].lower()], rule[level_of_rule.end() :]
+    if not message and rule not in SYNTAX_RULES and not match["rest"].strip():
+        return False
+    parsed.findings.append(raw(path, int(match["line"]), int(match["column"] or 0), rule, message, severity))
+    return True

@@ -1,0 +1,49 @@
+"""Semgrep's JSON (`--json`)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sweeper.backlog.formats.declared import Document
+from sweeper.backlog.formats.fields import Fields, at, items, record, string
+from sweeper.backlog.parsed import Parsed, plain
+
+NAME = "semgrep-json"
+FIELDS = Fields(
+    file=("path",),
+    line=("start", "line"),
+    column=("start", "col"),
+    rule=("check_id",),
+    message=("extra", "message"),
+    severity=("extra", "severity"),
+    severities={"warning": "warning", "medium": "warning", "info": "info", "low": "info", "inventory": "info"},
+)
+
+
+def _visit(value: Any, parsed: Parsed) -> bool:
+    found = FIELDS.raw(value)
+    if found is None or not found.rule:
+        return False
+    if at(value, ("extra", "is_ignored")) is not True:
+        parsed.findings.append(found)
+    return True
+
+
+def _finish(members: dict[str, Any], parsed: Parsed) -> None:
+    scanned = at(members, ("paths", "scanned"))
+    if isinstance(scanned, list):
+        parsed.files = (parsed.files or 0) + len(scanned)
+    for error in items(members.get("errors")):
+        said = plain(string(record(error).get("message")), 300) or "an error without a message"
+        if record(error).get("level") == "error" and not parsed.findings:
+            parsed.failed = parsed.failed or f"semgrep reports: {said}"
+        parsed.incomplete = parsed.incomplete or said
+
+
+DOCUMENT = Document(
+    names=("results", "errors", "paths"),
+    visit=_visit,
+    results="results",
+    required=("results", "errors", "paths"),
+    finish=_finish,
+)

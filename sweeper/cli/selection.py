@@ -1,0 +1,60 @@
+"""The findings of --from."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import anyio.to_thread
+
+from sweeper.backlog.tools import recognise
+from sweeper.cli.options import Wanted
+from sweeper.config import SweepConfig, argv
+from sweeper.errors import CheckBroken, ConfigError
+from sweeper.ground import Selection
+from sweeper.order import Tools
+from sweeper.records import CheckState
+
+
+async def read(wanted: Wanted, chosen: Mapping[str, SweepConfig], tools: Tools) -> Selection | None:
+    """The findings of --from. Raises ConfigError if they can't be read, CheckBroken if they are not understood."""
+    if wanted.source is None:
+        return None
+    if len(chosen) != 1:
+        raise ConfigError("--from gives the findings of one sweep", hint=f"name one of {', '.join(chosen)}")
+    (config,) = chosen.values()
+    with tempfile.TemporaryDirectory(prefix="sweeper-") as folder:
+        given = Path(folder) / "given"
+        await anyio.to_thread.run_sync(_copy, wanted.source, given)
+        result = await tools.parser.parse(
+            given,
+            Path(folder) / "nothing",
+            exit_code=None,
+            format=config.format,
+            pattern=config.pattern,
+            tool=recognise(argv(config.check)),
+            root=config.root,
+            listing=await tools.repo.listing(await tools.repo.resolve(wanted.base)),
+            checkouts=(str(tools.repo.top),),
+            foreign=True,
+        )
+    if result.state is CheckState.BROKEN:
+        raise CheckBroken(f"--from {wanted.source}: {result.why}", hint="give the format's name with --format")
+    return Selection(result.findings)
+
+
+def _copy(source: str, target: Path) -> None:
+    try:
+        with target.open("wb") as out:
+            if source == "-":
+                shutil.copyfileobj(sys.stdin.buffer, out)
+            else:
+                with open(source, "rb") as file:
+                    shutil.copyfileobj(file, out)
+    except OSError as problem:
+        raise ConfigError(
+            f"--from {source}: {problem.strerror}", hint="give a readable file, or - for standard input"
+        ) from problem

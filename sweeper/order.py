@@ -1,0 +1,175 @@
+"""What a fire is told: which sweeps, with what tools; and what the attempts of one sweep share."""
+
+from __future__ import annotations
+
+import posixpath
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import anyio
+
+from sweeper import agents
+from sweeper.backlog.check import Check, Sandboxing
+from sweeper.backlog.child import Parser
+from sweeper.backlog.tools import Tool, recognise
+from sweeper.backlog.tools.commandline import unwrap
+from sweeper.config import LimitsConfig, RungConfig, SandboxConfig, SweepConfig, argv
+from sweeper.errors import ConfigError
+from sweeper.ground import Selection, Workshop
+from sweeper.ledger.contract import Ledger
+from sweeper.policy import Scope
+from sweeper.records import Owner
+from sweeper.repo import Repo
+from sweeper.sandbox.contract import Backend, Clocks, Limits, Toolchain
+
+if TYPE_CHECKING:  # slow to import, and only paid agents need it
+    from sweeper.gateway import Gateway, Provider
+
+LOCAL_FOLDERS = ("node_modules/.bin", ".venv/bin")
+SANDBOX_GRACE = 3600.0  # a sandbox may be reaped by anybody so long after its own clocks must have ended it
+
+
+@dataclass(frozen=True)
+class Order:
+    """What is to be done. `digest`: the configuration digest of a sweep by name; equal base and digest resume.
+
+    `providers`: those that the ladders ask for models, with their keys.
+    """
+
+    sweeps: Mapping[str, SweepConfig]
+    digest: Callable[[str], str]
+    base: str = "HEAD"
+    fresh: bool = False
+    selection: Selection | None = None
+    limits: LimitsConfig = field(default_factory=LimitsConfig)
+    sandbox: SandboxConfig = field(default_factory=SandboxConfig)
+    lease: float = 60.0
+    providers: tuple[Provider, ...] = ()
+
+
+@dataclass(frozen=True)
+class Tools:
+    """What it is done with; wired by the command line. `state`: the folder of the ledger, logs and locks."""
+
+    repo: Repo
+    ledger: Ledger
+    backend: Backend
+    parser: Parser
+    owner: Owner
+    state: Path
+    prompts: Path | None = None
+
+
+@dataclass
+class Hooks:
+    """How it is watched and stopped."""
+
+    say: Callable[[str], None] = lambda line: None
+    on_event: Callable[..., None] | None = None
+    cancel: anyio.Event = field(default_factory=anyio.Event)
+
+
+def scope(config: SweepConfig) -> Scope:
+    return Scope(globs=tuple(config.scope), allow=tuple(config.allow))
+
+
+def workshop(
+    name: str, config: SweepConfig, order: Order, tools: Tools, run: str, gateway: Gateway | None = None
+) -> Workshop:
+    """Everything that the attempts of one sweep share. Raises ConfigError for a ladder that can't work."""
+    written = argv(config.check)
+    tool = recognise(written)
+    sandboxing = Sandboxing(
+        tools.backend,
+        logs=tools.state / "logs" / run,
+        limits=_limits(order.sandbox),
+        fire=tools.owner.id,
+        deadline=time.time() + (order.limits.wall or 0.0) + _longest(config) + SANDBOX_GRACE,
+    )
+    check = Check(
+        sandboxing,
+        tools.parser,
+        tool,
+        # never as it was written: a check that repairs, hides or prints for people would prove nothing
+        tuple(tool.check(written)),
+        argv(config.unit_check) or tuple(tool.unit_check(written)),
+        root=config.root,
+        format=config.format,
+        pattern=config.pattern,
+    )
+    return Workshop(
+        name=name,
+        run=run,
+        config=config,
+        sandboxing=sandboxing,
+        toolchain=toolchain(config),
+        repo=tools.repo,
+        check=check,
+        scope=scope(config),
+        prompts=tools.prompts,
+        secrets=tuple(provider.key.encode("utf-8", "surrogateescape") for provider in order.providers),
+        gateway=gateway,
+        protocols={provider.name: str(provider.protocol) for provider in order.providers},
+        usd_per_attempt=order.limits.usd_per_attempt,
+    )
+
+
+def toolchain(config: SweepConfig) -> Toolchain:
+    """Every program that check, agents and tests start. Raises ConfigError for a ladder that can't work."""
+    written = argv(config.check)
+    tool = recognise(written)
+    commands = [tool.check(written), argv(config.unit_check) or tool.unit_check(written), argv(config.test)]
+    # A shell that hands a list of files to the tool is started as well as the tool.
+    wanted = [words[0] for command in commands if command for words in (command, unwrap(command).words)]
+    for rung in config.ladder:
+        wanted += agents.find(rung.agent).tools(rung)
+        wanted += ["python3"] if agents.needs(rung) else []  # for the forwarder
+    return Toolchain(
+        name=config.toolchain,
+        image=config.image,
+        tools=tuple(dict.fromkeys(wanted)),
+        setup=tuple(argv(line) for line in config.setup),
+        local=local_folders(config) if config.setup else (),
+        agents=agents.imaged(config.ladder),
+    )
+
+
+def local_folders(config: SweepConfig) -> tuple[str, ...]:
+    """Where package managers put programs in the work tree: below the sweep's root first, then below the top."""
+    roots = dict.fromkeys([config.root.strip("/"), "."])
+    return tuple(posixpath.normpath(f"{root}/{folder}") for root in roots for folder in LOCAL_FOLDERS)
+
+
+def with_default_ladder(config: SweepConfig, paid: Sequence[str] = ()) -> SweepConfig:
+    """Without a ladder: the check's own fixer, safe before unsafe, then the first of the agents `paid`.
+
+    Raises ConfigError if there is neither.
+    """
+    if config.ladder:
+        return config
+    command = argv(config.check)
+    tool: Tool = recognise(command)
+    fixers = tool.fixers(command)
+    rungs = [RungConfig(run=list(fixer)) for fixer in fixers] + [RungConfig(agent=agent) for agent in paid[:1]]
+    if not rungs:
+        raise ConfigError(
+            f"no ladder is configured and {command[0]!r} has no fixer of its own",
+            hint='add a rung: [[sweep.NAME.ladder]] agent = "command", run = "fixer {files}"; or export '
+            "ANTHROPIC_API_KEY or OPENAI_API_KEY where claude or codex is installed",
+        )
+    return config.model_copy(update={"ladder": rungs})
+
+
+def ladder_digest(ladder: Sequence[RungConfig]) -> str:
+    return "\n".join(rung.model_dump_json() for rung in ladder)
+
+
+def _limits(config: SandboxConfig) -> Limits:
+    return Limits(config.memory, config.pids, config.cpus, config.disk, config.output)
+
+
+def _longest(config: SweepConfig) -> float:
+    return max((rung.clocks.wall for rung in config.ladder), default=Clocks().wall)
