@@ -12,6 +12,7 @@ from typing import Any
 from sweeper.backlog.formats.documents import (
     Broken,
     array,
+    empty_list,
     find,
     first_object,
     malformed,
