@@ -7,138 +7,106 @@ is judged, so that an attempt whose coordinator died is judged again and never r
 
 from __future__ import annotations
 
-import json
 import os
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable
+from dataclasses import replace
 
-from sweeper import agents
+import anyio
+
 from sweeper.backlog.child import ChildFailed
-from sweeper.backlog.paths import to_root
-from sweeper.capture import Captured, capture, recall
+from sweeper.capture import Captured
 from sweeper.classify import after_verify, before_verify
-from sweeper.config import RungConfig
 from sweeper.errors import SandboxFailed
 from sweeper.ground import Ground, Workshop
 from sweeper.loop import Slot
 from sweeper.policy import Verdict
 from sweeper.policy.wire import Refusal, judge_rows, verdict_of
-from sweeper.prompt import Briefing, render
-from sweeper.records import Evidence, Finding, Kind, Outcome, Unit
-from sweeper.sandbox.contract import Clock, Clocks, Facts, Name, Role
+from sweeper.records import Evidence, Finding, Kind, Outcome
+from sweeper.sandbox.contract import Facts, Name, Role
+from sweeper.trial import MAX_LINES, AgentRun, Bill, Job, recalled, ref_of, run_agent, salvaged_message
 from sweeper.verify import Judgement, proves_nothing, verify
 
-TAIL_BYTES = 4000
-MAX_LINES = 12
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """One unit on one rung. `captured`: the commit of a dead coordinator's capture, to be judged only."""
-
-    unit: Unit
-    rung: int
-    number: int
-    earlier: Sequence[Outcome] = ()
-    captured: str = ""
-    memory_factor: int = 1
-
-
-@dataclass(frozen=True, slots=True)
-class AgentRun:
-    """What is known of the agent's run; kept in the capture's commit message, so that a later judge has it too."""
-
-    facts: Facts
-    lines: tuple[str, ...] = ()
-    seconds: float = 0.0
-
-
-def ref_of(run: str, unit: str, number: int) -> str:
-    """The durable mark of a captured attempt."""
-    return f"refs/sweeper/{run}/{unit}/{number}"
+# Of several candidates without a verified change, which one's outcome is the unit's: what tells most about what to do.
+TELLING = (
+    Kind.FIXED, Kind.PARTIAL, Kind.REFUSED, Kind.TRANSIENT, Kind.REJECTED, Kind.NOT_FIXED, Kind.TIMED_OUT,
+    Kind.NO_CHANGE, Kind.CONTEXT_OVERFLOW, Kind.NEEDS_INPUT, Kind.DECLINED,
+)  # fmt: skip
 
 
 async def attempt(workshop: Workshop, ground: Ground, job: Job, slot: Slot) -> Outcome:
     """The outcome of one attempt on `ground`."""
     began = time.monotonic()
-    try:
-        if job.captured:
-            slot.free()
-            agent, captured = await _recall(workshop, job)
-        else:
-            agent, captured = await _run_agent(workshop, ground, job, slot)
-        outcome = await _judge(workshop, ground, job, agent, captured)
-    except SandboxFailed as error:
-        outcome = _failed(ground, job, error)
-    except Exception as error:  # whatever it is, it is this unit's outcome and a human's to look at, not the fire's end
-        lines = (f"{type(error).__name__}: {error}"[:500],)
-        outcome = _outcome(ground, job, Kind.UNCLASSIFIED, Evidence(reason="internal error", lines=lines))
+    candidates = workshop.config.ladder[job.rung].candidates
+    bill = Bill()
+    if job.captured:
+        slot.free()
+        outcome = await _tried(workshop, ground, job, bill, lambda: None)
+    elif candidates == 1:
+        outcome = await _tried(workshop, ground, job, bill, slot.free)
+    else:
+        outcome = await _race(workshop, ground, job, bill, slot, candidates)
+    if not job.captured:
+        outcome = replace(outcome, usage=bill.usage, denied=tuple(sorted(bill.denied.items())))
     return replace(outcome, seconds=round(time.monotonic() - began, 3))
 
 
-async def _run_agent(workshop: Workshop, ground: Ground, job: Job, slot: Slot) -> tuple[AgentRun, Captured]:
-    rung = workshop.config.ladder[job.rung]
-    name = Name(workshop.run, job.unit.key, job.number, Role.AGENT)
-    in_scope = workshop.scope.matcher(job.unit)
-    start = agents.find(rung.agent).start(_task(workshop, job, rung))
-    limits = workshop.sandboxing.limits
-    spec = workshop.sandboxing.spec(
-        name,
-        ground.snapshot,
-        start.argv,
-        cwd=workshop.config.root,
-        stdin=start.stdin,
-        env=start.env,
-        inputs=start.inputs,
-        limits=replace(limits, memory=limits.memory * job.memory_factor),
-        clocks=Clocks(wall=rung.clocks.wall, first_output=rung.clocks.first_output, idle=rung.clocks.idle),
-        wanted=in_scope,
-    )
-    ran = await workshop.sandboxing.backend.run(spec)
+async def _tried(
+    workshop: Workshop, ground: Ground, job: Job, bill: Bill, stopped: Callable[[], None], index: int = 0
+) -> Outcome:
+    """One agent's outcome; `stopped` is called as soon as it has stopped, while its change is still to be judged."""
+    try:
+        if job.captured:
+            agent, captured = await recalled(workshop, job)
+        else:
+            try:
+                agent, captured = await run_agent(workshop, ground, job, bill, index)
+            finally:
+                stopped()
+        outcome = await _judge(workshop, ground, job, agent, captured, index)
+        claimed = workshop.redactor.text(agent.claimed)
+        return replace(outcome, usage=agent.usage, claimed=claimed, denied=agent.denied, retry_after=agent.retry_after)
+    except SandboxFailed as error:
+        return _failed(ground, job, error)
+    except Exception as error:  # whatever it is, it is this unit's outcome and a human's to look at, not the fire's end
+        lines = (workshop.redactor.text(f"{type(error).__name__}: {error}"[:500]),)
+        return _outcome(ground, job, Kind.UNCLASSIFIED, Evidence(reason="internal error", lines=lines))
+
+
+async def _race(workshop: Workshop, ground: Ground, job: Job, bill: Bill, slot: Slot, candidates: int) -> Outcome:
+    """Several agents at the same unit: the first verified change wins, and the others are stopped."""
+    running = candidates
+    ended: list[Outcome] = []
+    limiter = anyio.CapacityLimiter(slot.weight)
+
+    def stopped() -> None:
+        nonlocal running
+        running -= 1
+        if not running:
+            slot.free()
+
+    async def one(index: int, everybody: anyio.CancelScope) -> None:
+        async with limiter:
+            outcome = await _tried(workshop, ground, job, bill, stopped, index)
+        ended.append(outcome)
+        if outcome.kind in (Kind.FIXED, Kind.REFUSED):
+            everybody.cancel()
+
+    async with anyio.create_task_group() as group:
+        for index in range(candidates):
+            group.start_soon(one, index, group.cancel_scope)
     slot.free()
-    agent = AgentRun(ran.facts, tail(spec.stderr) or tail(spec.stdout), ran.facts.seconds)
-    workshop.sandboxing.drop_logs(name)
-    captured = await capture(
-        ran.layer,
-        workshop.repo,
-        ground.commit,
-        ground.snapshot.listing,
-        in_scope,
-        ref_of(workshop.run, job.unit.key, job.number),
-        _message(job, agent),
-        time.time(),
-    )
-    return agent, captured
+    order = {kind: place for place, kind in enumerate(TELLING)}
+    return min(ended, key=lambda outcome: order.get(outcome.kind, len(order)))
 
 
-def _task(workshop: Workshop, job: Job, rung: RungConfig) -> agents.Task:
-    root = workshop.config.root
-    files = tuple(to_root(path, root) for path in job.unit.paths)
-    briefing = Briefing(
-        title=job.unit.title,
-        number=job.number,
-        files=files,
-        findings=tuple(replace(f, path=to_root(f.path, root)) for f in job.unit.findings),
-        check=workshop.check.argv,
-        earlier=job.earlier,
-    )
-    return agents.Task(
-        rung=rung,
-        files=files,
-        prompt=render(rung.prompt, briefing, workshop.prompts),
-        title=job.unit.title,
-        number=job.number,
-    )
-
-
-async def _judge(workshop: Workshop, ground: Ground, job: Job, agent: AgentRun, captured: Captured) -> Outcome:
+async def _judge(
+    workshop: Workshop, ground: Ground, job: Job, agent: AgentRun, captured: Captured, index: int = 0
+) -> Outcome:
     before = len(ground.baseline.of(job.unit.paths))
     evidence = Evidence(exit_code=agent.facts.exit_code, lines=agent.lines, before=before, after=before)
     touched = bool(captured.commit or captured.refused or captured.out_of_scope)
-    early = before_verify(agent.facts, changed=touched)
+    early = before_verify(agent.facts, changed=touched, signs=agent.signs)
     if early is not None:
         return _outcome(ground, job, early.kind, replace(evidence, reason=early.reason), facts=agent.facts)
     try:
@@ -152,7 +120,7 @@ async def _judge(workshop: Workshop, ground: Ground, job: Job, agent: AgentRun, 
         return _outcome(ground, job, Kind.REJECTED, evidence, commit=captured.commit)
     if not captured.commit:
         return _outcome(ground, job, Kind.NO_CHANGE, replace(evidence, reason="no change"))
-    name = Name(workshop.run, job.unit.key, job.number, Role.VERIFIER)
+    name = Name(workshop.run, job.unit.key, job.number, Role.VERIFIER, index)
     judged = await verify(workshop.check, name, ground.snapshot, job.unit, ground.baseline, captured.changes)
     kind, reason = after_verify(
         broken=proves_nothing(judged),
@@ -163,6 +131,8 @@ async def _judge(workshop: Workshop, ground: Ground, job: Job, agent: AgentRun, 
         clock=agent.facts.clock,
         gone_rules={finding.rule for finding in judged.difference.gone},
         new_rules={finding.rule for finding in judged.difference.new},
+        facts=agent.facts,
+        signs=agent.signs,
     )
     return _outcome(
         ground,
@@ -241,44 +211,4 @@ def _failed(ground: Ground, job: Job, error: SandboxFailed) -> Outcome:
     return _outcome(ground, job, kind, Evidence(reason="sandbox failed", lines=lines))
 
 
-def tail(path: Path) -> tuple[str, ...]:
-    """The last lines of a log, shortened. Control characters are for whoever prints them to escape."""
-    try:
-        with path.open("rb") as file:
-            file.seek(max(0, os.fstat(file.fileno()).st_size - TAIL_BYTES))
-            text = file.read(TAIL_BYTES).decode("utf-8", "backslashreplace")
-    except OSError:
-        return ()
-    return tuple(line[:300] for line in text.splitlines()[-MAX_LINES:] if line.strip())
-
-
-def _message(job: Job, agent: AgentRun) -> str:
-    facts = agent.facts
-    data: dict[str, Any] = {
-        "unit": job.unit.key,
-        "attempt": job.number,
-        "rung": job.rung,
-        "lines": agent.lines,
-        "seconds": agent.seconds,
-        "exit_code": facts.exit_code,
-        "signal": facts.signal,
-        "oom": facts.oom,
-        "clock": facts.clock,
-    }
-    return f"sweeper: attempt {job.number} of {job.unit.key}\n\n{json.dumps(data)}\n"
-
-
-def salvaged_message(unit: Unit, number: int, rung: int) -> str:
-    """The commit message of a capture whose agent's end nobody saw."""
-    return _message(Job(unit, rung, number), AgentRun(Facts(exit_code=0)))
-
-
-async def _recall(workshop: Workshop, job: Job) -> tuple[AgentRun, Captured]:
-    """The capture of a coordinator that died, with what it knew of the agent's run."""
-    captured, message = await recall(workshop.repo, job.captured, workshop.scope.matcher(job.unit))
-    try:
-        data = json.loads(next(line for line in message.splitlines() if line.startswith("{")))
-        facts = Facts(data["exit_code"], data["signal"], data["oom"], Clock(data["clock"]) if data["clock"] else None)
-        return AgentRun(facts, tuple(data["lines"]), data["seconds"]), captured
-    except (StopIteration, ValueError, KeyError, TypeError):
-        return AgentRun(Facts(exit_code=0)), captured
+__all__ = ["Job", "attempt", "ref_of", "salvaged_message"]

@@ -1,12 +1,16 @@
-"""Evidence -> class of an outcome. Pure: no clock, no IO; it never reads an agent's own words.
+"""Evidence -> class of an outcome. Pure: no clock, no IO.
 
 `before_verify` looks at how the agent's sandbox ended, `after_verify` at what the verifier saw. An exit code
 alone never means that a fixer failed (`ruff check --fix` exits 1 with findings left): a change is always judged.
+What an agent says of itself (`Signs.trouble`) decides about its own unit at most, never that a run stops: whether
+the account is refused, the gateway knows. Only where no gateway stands between is the agent believed.
 """
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from sweeper.records import Kind, Outcome
@@ -16,6 +20,8 @@ MEMORY = "memory"
 EXCHANGED = "exchanged "
 CANNOT_START = (126, 127)
 MAX_PAIRS = 8
+MONEY = "limits."  # what the reason of an attempt begins with that the fire's or the day's money ended
+NEVER_CALLED = "ended before it called its model"
 
 
 class Classified(NamedTuple):
@@ -25,7 +31,64 @@ class Classified(NamedTuple):
     reason: str = ""
 
 
-def before_verify(facts: Facts, *, changed: bool) -> Classified | None:
+class Trouble(enum.StrEnum):
+    """What went wrong between an agent and its model, by the agent's own output or by the gateway's account of it."""
+
+    AUTH = "auth"
+    QUOTA = "quota"
+    UNKNOWN_MODEL = "unknown_model"
+    RATE_LIMIT = "rate_limit"
+    OVERLOADED = "overloaded"
+    SERVER = "server"
+    UNREACHABLE = "unreachable"
+    CUT = "cut"
+    CONTEXT_OVERFLOW = "context_overflow"
+    BAD_REQUEST = "bad_request"
+    TURNS = "turn limit"
+    BUDGET = "budget spent"
+    ROOT = "refuses to run as root"
+    DECLINED = "declined"
+    QUESTION = "asks a question"
+    UNKNOWN = "unknown error"
+
+
+ACCOUNT = frozenset({Trouble.AUTH, Trouble.QUOTA, Trouble.UNKNOWN_MODEL})
+PASSING = frozenset({Trouble.RATE_LIMIT, Trouble.OVERLOADED, Trouble.SERVER, Trouble.UNREACHABLE, Trouble.CUT})
+BUSY = frozenset({Trouble.RATE_LIMIT, Trouble.OVERLOADED, Trouble.UNREACHABLE})
+
+
+@dataclass(frozen=True, slots=True)
+class Traffic:
+    """One attempt as its gateway saw it. `error`: the last one; `account`: one that is true of every attempt.
+
+    `parked`: the provider asks for a longer wait than the attempt has. `exhausted`: the limit that was reached, "".
+    """
+
+    requests: int = 0
+    error: Trouble | None = None
+    account: Trouble | None = None
+    parked: bool = False
+    exhausted: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Signs:
+    """What is known of an agent's run beside how it ended. A program without a model has none.
+
+    `traffic` is None where no gateway stood between. `denied`: tools that the agent was not let use. `silent`: it
+    printed nothing.
+    """
+
+    trouble: Trouble | None = None
+    traffic: Traffic | None = None
+    denied: tuple[str, ...] = ()
+    silent: bool = False
+
+
+NOTHING = Signs()
+
+
+def before_verify(facts: Facts, *, changed: bool, signs: Signs = NOTHING) -> Classified | None:
     """What an agent's end decides without a verifier; None: there is a change, and the verifier decides.
 
     `changed`: the agent left any change, in or out of scope.
@@ -35,17 +98,66 @@ def before_verify(facts: Facts, *, changed: bool) -> Classified | None:
         return Classified(Kind.TRANSIENT, MEMORY)
     if changed:
         return None
+    if excused := _outside(facts, signs):
+        return excused
     if facts.clock is not None:
         return Classified(Kind.TIMED_OUT, str(facts.clock))
     if facts.disk_full:
         return Classified(Kind.NO_CHANGE, "disk full")
-    if facts.exit_code in CANNOT_START:
+    if facts.exit_code in CANNOT_START or signs.trouble is Trouble.ROOT:
         return Classified(Kind.REFUSED, "agent cannot start")
     if signal:
         return Classified(Kind.UNCLASSIFIED, f"signal {signal}")
+    if own := _own(facts, signs):
+        return own
     if facts.exit_code in (0, 1):
         return Classified(Kind.NO_CHANGE, "no change")
     return Classified(Kind.NO_CHANGE, f"exit {facts.exit_code}")
+
+
+def _outside(facts: Facts, signs: Signs) -> Classified | None:
+    """What lies outside of the unit and the agent: the account, money, the provider."""
+    traffic, trouble = signs.traffic, signs.trouble
+    failed = trouble is not None or facts.exit_code != 0
+    if traffic is None:
+        if trouble in ACCOUNT:
+            return Classified(Kind.REFUSED, str(trouble))
+        if trouble in PASSING:
+            return Classified(Kind.TRANSIENT, str(trouble))
+        return Classified(Kind.CONTEXT_OVERFLOW) if trouble is Trouble.CONTEXT_OVERFLOW else None
+    if traffic.account:
+        return Classified(Kind.REFUSED, str(traffic.account))
+    if traffic.exhausted in ("limits.usd_per_fire", "limits.usd_per_day"):
+        return Classified(Kind.TRANSIENT, traffic.exhausted)
+    if traffic.parked:
+        return Classified(Kind.TRANSIENT, str(traffic.error or Trouble.RATE_LIMIT))
+    if traffic.exhausted and traffic.error is not Trouble.CUT:  # what a cut stream cost is unknown, so all counts
+        return Classified(Kind.NO_CHANGE, str(Trouble.BUDGET))
+    if failed and traffic.error in (BUSY if facts.clock else PASSING):
+        return Classified(Kind.TRANSIENT, str(traffic.error))
+    if failed and Trouble.CONTEXT_OVERFLOW in (traffic.error, trouble):
+        return Classified(Kind.CONTEXT_OVERFLOW)
+    return None
+
+
+def _own(facts: Facts, signs: Signs) -> Classified | None:
+    """What an agent that has a model did instead of a change."""
+    traffic, trouble = signs.traffic, signs.trouble
+    if trouble in (Trouble.TURNS, Trouble.BUDGET):
+        return Classified(Kind.NO_CHANGE, str(trouble))
+    if trouble is Trouble.DECLINED:
+        return Classified(Kind.DECLINED)
+    if signs.denied:
+        return Classified(Kind.NEEDS_INPUT, f"was denied {', '.join(sorted(set(signs.denied))[:5])}")
+    if trouble is Trouble.QUESTION:
+        return Classified(Kind.NEEDS_INPUT, str(trouble))
+    if traffic is not None and traffic.requests == 0:
+        return Classified(Kind.UNCLASSIFIED, NEVER_CALLED)
+    if trouble is not None:
+        return Classified(Kind.UNCLASSIFIED, str(trouble))
+    if traffic is not None and signs.silent:
+        return Classified(Kind.UNCLASSIFIED, "said nothing")
+    return None
 
 
 def _child_signal(exit_code: int | None) -> int:
@@ -63,21 +175,27 @@ def after_verify(
     clock: Clock | None = None,
     gone_rules: Collection[str] = (),
     new_rules: Collection[str] = (),
+    facts: Facts | None = None,
+    signs: Signs = NOTHING,
 ) -> Classified:
     """The class of a captured change that the policy let through.
 
     `broken`: the check proved nothing on it; `unparsable`: a path of the unit no longer parses. `clock`: ours
     that ended the agent: what it had left by then counts, only a failure is put down to the clock.
-    `gone_rules`, `new_rules`: rules of the findings that went and came, for the conflict of two rules.
+    `gone_rules`, `new_rules`: rules of the findings that went and came, for the conflict of two rules. `facts`,
+    `signs`: of the agent; half a change that the provider cut short is not held against it.
     """
+    fine = not broken and not unparsable and new == 0
+    if fine and targeted_after == 0:
+        return Classified(Kind.FIXED)
+    if fine and targeted_after < targeted_before:
+        return Classified(Kind.PARTIAL)
+    if facts is not None and (excused := _outside(facts, signs)):
+        return excused
     if broken:
         return Classified(Kind.NOT_FIXED, "the check broke")
     if unparsable:
         return Classified(Kind.NOT_FIXED, "does not parse")
-    if new == 0 and targeted_after == 0:
-        return Classified(Kind.FIXED)
-    if new == 0 and targeted_after < targeted_before:
-        return Classified(Kind.PARTIAL)
     if new and (pairs := sorted({_pair(a, b) for a in gone_rules for b in new_rules if a != b})):
         return Classified(Kind.NOT_FIXED, EXCHANGED + " ".join(pairs[:MAX_PAIRS]))
     if clock is not None:
@@ -98,8 +216,10 @@ def common_failure(first: Sequence[Outcome], count: int = 5) -> str:
     """Why the first `count` outcomes of a fire all failed in the same odd way on one rung; "" if they did not.
 
     That many equal crashes are one wrong command or broken tool, not that many hard units: worth stopping for,
-    before each of them climbs the ladder.
+    before each of them climbs the ladder. An agent that ends without a word to its model is so at once.
     """
+    if first and first[0].evidence.reason == NEVER_CALLED:
+        return f"the first agent on rung {first[0].rung + 1} {NEVER_CALLED}"
     if len(first) < count:
         return ""
     signatures = {(o.rung, o.kind, o.evidence.exit_code, o.evidence.reason) for o in first[:count]}

@@ -157,8 +157,10 @@ class RungConfig(Model):
     """Which agent: "command" runs `run`."""
     run: Command = ""
     """The command of agent = "command"; "{files}" expands to the unit's paths."""
+    provider: str = ""
+    """Whose model it uses: a name of [provider]; without it the agent's usual one. On a command: it gets one, too."""
     model: str = ""
-    """The agent's model."""
+    """The model; without it the agent's usual one."""
     prompt: str = "standard"
     """Name of a prompt template."""
     attempts: int = Field(default=1, ge=1, le=10)
@@ -167,6 +169,10 @@ class RungConfig(Model):
     """Agents that try at once; the best verified change is taken."""
     budget_usd: float | None = Field(default=None, ge=0)
     """Money for one attempt on this rung; without it limits.usd_per_attempt."""
+    max_tokens: int | None = Field(default=None, ge=1)
+    """Tokens of one attempt on this rung, in and out; needed for a model whose price nobody knows."""
+    max_turns: int = Field(default=40, ge=1)
+    """Turns of one attempt, for agents that can count them."""
     clocks: ClocksConfig = ClocksConfig()
     """The clocks of this rung's agent."""
     env: dict[str, str] = {}
@@ -248,6 +254,17 @@ class LimitsConfig(Model):
     """Start ramp: the time over which the slots open one by one."""
 
 
+class ProviderConfig(Model):
+    """Where models are. "anthropic", "openai" and "gemini" are known; each field changes one thing of them."""
+
+    base_url: str = ""
+    """The address, with or without /v1."""
+    key: str = ""
+    """The NAME of the environment variable that holds the key; never the key."""
+    protocol: Literal["", "anthropic", "openai", "gemini"] = ""
+    """What it speaks."""
+
+
 class SandboxConfig(Model):
     """The sandboxes. A size is bytes, or a string such as "512MB" or "2GiB"."""
 
@@ -288,6 +305,7 @@ class Config(Model):
 
     sweep: dict[SweepName, SweepConfig] = {}
     limits: LimitsConfig = LimitsConfig()
+    provider: dict[SweepName, ProviderConfig] = {}
     sandbox: SandboxConfig = SandboxConfig()
     ledger: LedgerConfig = LedgerConfig()
     dispatcher: DispatcherConfig = DispatcherConfig()

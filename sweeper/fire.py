@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import secrets
+import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import anyio
 
+from sweeper import agents
 from sweeper.branch import show
+from sweeper.budget import Budget
+from sweeper.classify import MONEY
 from sweeper.config import argv
 from sweeper.drain import Drained, EngineLimits, LoopFailed, Why, drain
 from sweeper.ledger.contract import Run
@@ -21,6 +28,11 @@ from sweeper.records import Unit
 from sweeper.report.build import build
 from sweeper.report.model import SweepReport
 from sweeper.sweep import Sweep
+
+if TYPE_CHECKING:  # slow to import, and only paid agents need it
+    from sweeper.gateway import Gateway
+
+DAY = 86400.0
 
 
 @dataclass(frozen=True)
@@ -42,20 +54,45 @@ async def fire(order: Order, tools: Tools, hooks: Hooks) -> Fired:
         for name in order.sweeps:
             await ledger.take_dispatcher(name)
             taken.append(name)
-        await _hygiene(order, tools, hooks)
-        sweeps = [await _decide(name, order, tools, hooks) for name in order.sweeps]
-        try:
-            drained = await _fan_out(sweeps, order, tools, hooks)
-        except LoopFailed as failure:
-            # the others were served to their end: what they did is reported before the failure is
-            served = [sweep for sweep in sweeps if sweep.name not in failure.failures]
-            await _finish(served, failure.drained, tools, hooks)
-            raise
-        return await _finish(sweeps, drained, tools, hooks)
+        async with _gateway(order, tools) as gateway:
+            await _hygiene(order, tools, hooks)
+            sweeps = [await _decide(name, order, tools, hooks, gateway) for name in order.sweeps]
+            try:
+                drained = await _fan_out(sweeps, order, tools, hooks)
+            except LoopFailed as failure:
+                # the others were served to their end: what they did is reported before the failure is
+                served = [sweep for sweep in sweeps if sweep.name not in failure.failures]
+                await _finish(served, failure.drained, tools, hooks)
+                raise
+            return await _finish(sweeps, drained, tools, hooks)
     finally:
         with anyio.CancelScope(shield=True):
             for name in taken:
                 await ledger.drop_dispatcher(name)
+
+
+@asynccontextmanager
+async def _gateway(order: Order, tools: Tools) -> AsyncIterator[Gateway | None]:
+    """The one that holds the keys while the fire lasts; None where no rung asks a model.
+
+    Raises ConfigError for a model that no budget can hold.
+    """
+    if not order.providers:
+        yield None
+        return
+    from sweeper.gateway import Gateway
+
+    midnight = time.time() // DAY * DAY
+    budget = Budget(order.limits, spent_today=await tools.ledger.spent(midnight))
+    # a socket's path must be short
+    with tempfile.TemporaryDirectory(prefix="sweeper-") as folder:
+        gateway = Gateway(order.providers, budget, folder=Path(folder) / "doors", slots=order.limits.slots)
+        for config in order.sweeps.values():
+            for rung in config.ladder:
+                if needs := agents.needs(rung):
+                    gateway.require(needs.provider, [needs.model], tokens=rung.max_tokens)
+        async with gateway:
+            yield gateway
 
 
 async def _hygiene(order: Order, tools: Tools, hooks: Hooks) -> None:
@@ -81,7 +118,7 @@ async def _drop_old_captures(tools: Tools) -> None:
         await tools.repo.delete_refs(f"refs/sweeper/{old}/")
 
 
-async def _decide(name: str, order: Order, tools: Tools, hooks: Hooks) -> Sweep:
+async def _decide(name: str, order: Order, tools: Tools, hooks: Hooks, gateway: Gateway | None) -> Sweep:
     """The sweep's run: the one of equal base and configuration, or a new one."""
     config, digest = order.sweeps[name], order.digest(name)
     if order.selection is not None:
@@ -101,7 +138,7 @@ async def _decide(name: str, order: Order, tools: Tools, hooks: Hooks) -> Sweep:
     fires = (await tools.ledger.notes(run.id)).get("fires", [])
     await tools.ledger.note(run.id, "fires", [*fires, tools.owner.id])  # whose journals `replay` reads
     sweep = Sweep(
-        workshop(name, config, order, tools, run.id),
+        workshop(name, config, order, tools, run.id, gateway),
         tools.ledger,
         run,
         ladder_digest=ladder_digest(config.ladder),
@@ -164,7 +201,7 @@ async def _finish(sweeps: Sequence[Sweep], drained: Drained, tools: Tools, hooks
 
 
 def _exit_code(reports: Sequence[SweepReport], drained: Drained) -> int:
-    if drained.why is Why.LIMIT:
+    if drained.why is Why.LIMIT or drained.reason.startswith(MONEY):
         return 5
     return 0 if all(report.drained for report in reports) else 1
 

@@ -10,13 +10,13 @@ from dataclasses import dataclass, field, replace
 
 import anyio
 
-from sweeper.attempt import tail
 from sweeper.backlog.fingerprint import compare
 from sweeper.backlog.junit import failed_tests
 from sweeper.config import argv
 from sweeper.ground import Ground, Workshop
 from sweeper.records import Change, CheckResult, CheckState, Finding
 from sweeper.sandbox.contract import Clocks, Name, Role
+from sweeper.trial import end_of, tail
 
 TEST_WALL = 3600.0
 MAX_LINES = 12
@@ -130,7 +130,7 @@ async def run_tests(workshop: Workshop, ground: Ground, name: Name, changes: tup
         read_layer=bool(junit),
     )
     ran = await workshop.sandboxing.backend.run(spec)
-    lines = tail(spec.stdout) or tail(spec.stderr)
+    lines = tail(end_of(spec.stdout)) or tail(end_of(spec.stderr))
     workshop.sandboxing.drop_logs(name)
     report = next((entry.data for entry in ran.layer.entries if entry.path == wanted and entry.data), None)
     failing = await workshop.check.parser.call(failed_tests, report) if report else None

@@ -9,10 +9,14 @@ from __future__ import annotations
 import hashlib
 import os
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from sweeper import agents
+from sweeper.agents.masks import MASKED, hides
 from sweeper.backlog.check import Check, Sandboxing
 from sweeper.backlog.fingerprint import compare, line_hashes, stamp
 from sweeper.backlog.partition import ATTRIBUTES, FileFacts, Partitioned, file_facts, partition
@@ -20,11 +24,15 @@ from sweeper.backlog.paths import to_root
 from sweeper.config import SweepConfig
 from sweeper.errors import CheckBroken
 from sweeper.policy import Scope
-from sweeper.records import CheckResult, CheckState, Finding, Partition
+from sweeper.records import Change, CheckResult, CheckState, Finding, Partition
+from sweeper.redact import Redactor
 from sweeper.repo import Repo
 from sweeper.sandbox import lockfiles
 from sweeper.sandbox.contract import Name, Role, Snapshot, Toolchain
 from sweeper.verify import Baseline
+
+if TYPE_CHECKING:  # slow to import, and only paid agents need it
+    from sweeper.gateway import Gateway
 
 HEAD_BYTES = 8000
 FILES_AT_ONCE = 200
@@ -33,11 +41,13 @@ MOST_COMPARED = 500  # files in the comparison of the two check commands
 Tally = dict[str, dict[str, int]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Workshop:
     """What every attempt of one sweep in one fire shares. `name` is the sweep's.
 
-    `secrets`: values that no change may contain. `prompts`: the user's own templates.
+    `secrets`: values that no change may contain. `prompts`: the user's own templates. `gateway`: None where no rung
+    asks a model; `protocols`: what its providers speak. `usd_per_attempt`: the money of an attempt whose rung names
+    none.
     """
 
     name: str
@@ -49,10 +59,22 @@ class Workshop:
     check: Check
     scope: Scope
     prompts: Path | None = None
-    secrets: tuple[bytes, ...] = ()
+    secrets: tuple[bytes, ...] = field(default=(), repr=False)
+    gateway: Gateway | None = None
+    protocols: Mapping[str, str] = field(default_factory=dict)
+    usd_per_attempt: float = 0.0
+
+    @cached_property
+    def redactor(self) -> Redactor:
+        return Redactor(self.secrets)
+
+    @cached_property
+    def credentials(self) -> tuple[str, ...]:
+        """What a pause holds back, for each rung."""
+        return tuple(agents.credential(rung) for rung in self.config.ladder)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Ground:
     """One commit with its snapshot, its stamped findings and what the check said of it."""
 
@@ -60,6 +82,12 @@ class Ground:
     snapshot: Snapshot
     baseline: Baseline = field(repr=False)
     result: CheckResult = field(repr=False)
+
+    @cached_property
+    def masks(self) -> tuple[Change, ...]:
+        """Deletions that hide from an agent what a repository would configure it with."""
+        paths = map(os.fsdecode, self.snapshot.listing)
+        return tuple(Change(path, None) for path in paths if hides(path, MASKED))
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from sweeper.classify import MEMORY, exchanged
+from sweeper.classify import MEMORY, MONEY, exchanged
 from sweeper.config import RungConfig
-from sweeper.loop import Decision, Go, Hold, Park, RetryAt, Settled, Stop
+from sweeper.loop import Decision, Go, Hold, Park, Pause, RetryAt, Settled, Stop
 from sweeper.records import MERGEABLE, History, Kind, Outcome, UnitState
 
 CONFLICTS = 3
@@ -66,10 +66,15 @@ def entry(outcome: Outcome) -> Entry:
     return outcome.rung, outcome.kind, outcome.evidence.reason
 
 
-def place(history: History, ladder: Sequence[RungConfig]) -> Go | Hold:
-    """Where the unit stands: Go with the rung's index and weight, or Hold with the reason."""
+def place(history: History, ladder: Sequence[RungConfig], credentials: Sequence[str] = ()) -> Go | Hold:
+    """Where the unit stands: Go with the rung's index, weight and credential, or Hold with the reason.
+
+    `credentials`: one for each rung, "" for a rung without a model.
+    """
     at = _place(history, ladder)
-    return Hold(at.held) if at.held else Go(at.rung, weight=ladder[at.rung].candidates)
+    if at.held:
+        return Hold(at.held)
+    return Go(at.rung, weight=ladder[at.rung].candidates, credential=credentials[at.rung] if credentials else "")
 
 
 def memory_factor(history: History) -> int:
@@ -79,8 +84,10 @@ def memory_factor(history: History) -> int:
     return 1 << exceeded if exceeded <= MEMORY_TRIES else 1
 
 
-def after(history: History, ladder: Sequence[RungConfig], outcome: Outcome, *, now: float) -> Next:
-    """What follows `outcome`, the last one of `history`. `now`: seconds since the epoch."""
+def after(
+    history: History, ladder: Sequence[RungConfig], outcome: Outcome, *, now: float, credential: str = ""
+) -> Next:
+    """What follows `outcome`, the last one of `history`. `now`: seconds since the epoch. `credential`: its rung's."""
     at = _place(history, ladder)
     kind, reason = outcome.kind, outcome.evidence.reason
     said = f"{kind} ({reason})" if reason else str(kind)
@@ -93,16 +100,23 @@ def after(history: History, ladder: Sequence[RungConfig], outcome: Outcome, *, n
         return Next(Stop(f"refused: {reason}" if reason else "refused"), UnitState.OPEN, 0, f"{said}: the run stops")
     if at.held:
         return Next(Hold(at.held), UnitState.HELD, 0, at.held)
+    if kind is Kind.TRANSIENT and reason.startswith(MONEY):
+        stop = Stop(f"{reason} is reached")
+        return Next(stop, UnitState.OPEN, 0, f"{stop.reason}: parked, same rung next time")
     if kind is Kind.TRANSIENT and at.rung == outcome.rung:
-        return _retry(at, memory_factor(history), outcome, said, now)
+        return _retry(at, memory_factor(history), outcome, said, now, credential)
     return Next(Settled(), UnitState.OPEN, 1, f"{said}: rung {at.rung + 1} of {len(ladder)} next round")
 
 
-def _retry(at: _Place, factor: int, outcome: Outcome, said: str, now: float) -> Next:
+def _retry(at: _Place, factor: int, outcome: Outcome, said: str, now: float, credential: str) -> Next:
     if outcome.evidence.reason == MEMORY:
         return Next(RetryAt(now), UnitState.OPEN, 0, f"{said}: again with {factor} times the memory")
     wait = max(outcome.retry_after or 0.0, BACKOFF * 2 ** (at.transients - 1))
     wait *= 1 + _spread(outcome) / 4
+    if credential and outcome.retry_after is not None:
+        # the provider named a time: nothing else that asks the same of it before
+        rounds = int(wait > LONGEST_WAIT)
+        return Next(Pause(credential, now + wait), UnitState.OPEN, rounds, f"{said}: {credential} rests {wait:.0f} s")
     if wait > LONGEST_WAIT:
         return Next(Park(f"retry in {wait:.0f} s"), UnitState.OPEN, 1, f"{said}: same rung next round")
     return Next(RetryAt(now + wait), UnitState.OPEN, 0, f"{said}: same rung in {wait:.0f} s")
@@ -140,7 +154,8 @@ def _lasting(outcomes: Sequence[Entry]) -> Iterator[Entry]:
 
 def _step(at: _Place, kind: Kind, reason: str, ladder: Sequence[RungConfig]) -> None:
     if kind is Kind.TRANSIENT:
-        _transient(at, reason)
+        if not reason.startswith(MONEY):
+            _transient(at, reason)
         return
     if kind is Kind.REFUSED:
         return

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import anyio
 
@@ -24,13 +25,19 @@ from sweeper.records import Owner
 from sweeper.repo import Repo
 from sweeper.sandbox.contract import Backend, Clocks, Limits, Toolchain
 
+if TYPE_CHECKING:  # slow to import, and only paid agents need it
+    from sweeper.gateway import Gateway, Provider
+
 LOCAL_FOLDERS = ("node_modules/.bin", ".venv/bin")
 SANDBOX_GRACE = 3600.0  # a sandbox may be reaped by anybody so long after its own clocks must have ended it
 
 
 @dataclass(frozen=True)
 class Order:
-    """What is to be done. `digest`: the configuration digest of a sweep by name; equal base and digest resume."""
+    """What is to be done. `digest`: the configuration digest of a sweep by name; equal base and digest resume.
+
+    `providers`: those that the ladders ask for models, with their keys.
+    """
 
     sweeps: Mapping[str, SweepConfig]
     digest: Callable[[str], str]
@@ -40,6 +47,7 @@ class Order:
     limits: LimitsConfig = field(default_factory=LimitsConfig)
     sandbox: SandboxConfig = field(default_factory=SandboxConfig)
     lease: float = 60.0
+    providers: tuple[Provider, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -68,7 +76,9 @@ def scope(config: SweepConfig) -> Scope:
     return Scope(globs=tuple(config.scope), allow=tuple(config.allow))
 
 
-def workshop(name: str, config: SweepConfig, order: Order, tools: Tools, run: str) -> Workshop:
+def workshop(
+    name: str, config: SweepConfig, order: Order, tools: Tools, run: str, gateway: Gateway | None = None
+) -> Workshop:
     """Everything that the attempts of one sweep share. Raises ConfigError for a ladder that can't work."""
     written = argv(config.check)
     tool = recognise(written)
@@ -100,6 +110,10 @@ def workshop(name: str, config: SweepConfig, order: Order, tools: Tools, run: st
         check=check,
         scope=scope(config),
         prompts=tools.prompts,
+        secrets=tuple(provider.key.encode("utf-8", "surrogateescape") for provider in order.providers),
+        gateway=gateway,
+        protocols={provider.name: str(provider.protocol) for provider in order.providers},
+        usd_per_attempt=order.limits.usd_per_attempt,
     )
 
 
@@ -112,12 +126,14 @@ def toolchain(config: SweepConfig) -> Toolchain:
     wanted = [words[0] for command in commands if command for words in (command, unwrap(command).words)]
     for rung in config.ladder:
         wanted += agents.find(rung.agent).tools(rung)
+        wanted += ["python3"] if agents.needs(rung) else []  # for the forwarder
     return Toolchain(
         name=config.toolchain,
         image=config.image,
         tools=tuple(dict.fromkeys(wanted)),
         setup=tuple(argv(line) for line in config.setup),
         local=local_folders(config) if config.setup else (),
+        agents=agents.imaged(config.ladder),
     )
 
 
@@ -127,19 +143,24 @@ def local_folders(config: SweepConfig) -> tuple[str, ...]:
     return tuple(posixpath.normpath(f"{root}/{folder}") for root in roots for folder in LOCAL_FOLDERS)
 
 
-def with_default_ladder(config: SweepConfig) -> SweepConfig:
-    """Without a ladder: the check's own fixer, safe before unsafe. Raises ConfigError if it has none."""
+def with_default_ladder(config: SweepConfig, paid: Sequence[str] = ()) -> SweepConfig:
+    """Without a ladder: the check's own fixer, safe before unsafe, then the first of the agents `paid`.
+
+    Raises ConfigError if there is neither.
+    """
     if config.ladder:
         return config
     command = argv(config.check)
     tool: Tool = recognise(command)
     fixers = tool.fixers(command)
-    if not fixers:
+    rungs = [RungConfig(run=list(fixer)) for fixer in fixers] + [RungConfig(agent=agent) for agent in paid[:1]]
+    if not rungs:
         raise ConfigError(
             f"no ladder is configured and {command[0]!r} has no fixer of its own",
-            hint='add a rung: [[sweep.NAME.ladder]] agent = "command", run = "fixer {files}"',
+            hint='add a rung: [[sweep.NAME.ladder]] agent = "command", run = "fixer {files}"; or export '
+            "ANTHROPIC_API_KEY or OPENAI_API_KEY where claude or codex is installed",
         )
-    return config.model_copy(update={"ladder": [RungConfig(run=list(fixer)) for fixer in fixers]})
+    return config.model_copy(update={"ladder": rungs})
 
 
 def ladder_digest(ladder: Sequence[RungConfig]) -> str:

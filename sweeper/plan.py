@@ -4,24 +4,31 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sweeper import ladder
+from sweeper import agents, ladder
 from sweeper.config import LimitsConfig, RungConfig, SweepConfig, argv
-from sweeper.ground import agreeing_check, choose, stand_on, survey
+from sweeper.ground import Ground, Workshop, agreeing_check, choose, stand_on, survey
 from sweeper.ledger.contract import Ledger
 from sweeper.loop import Go
 from sweeper.order import Hooks, Order, Tools, workshop
+from sweeper.prompt import render
 from sweeper.records import History, Unit, UnitState
 from sweeper.report.model import PlannedUnit, SweepPlan
+from sweeper.trial import Job, briefing_of
 
 PLAN_RUN = "plan"
 
 
-async def plan(order: Order, tools: Tools, hooks: Hooks, *, ledger: Ledger | None) -> list[SweepPlan]:
-    """One plan a sweep. `ledger` is only read, and None where there is none yet. Raises SweeperError."""
-    return [await _plan(name, order, tools, hooks, ledger) for name in order.sweeps]
+async def plan(
+    order: Order, tools: Tools, hooks: Hooks, *, ledger: Ledger | None, prompts: bool = False
+) -> list[SweepPlan]:
+    """One plan a sweep. `ledger` is only read, and None where there is none yet. Raises SweeperError.
+
+    `prompts`: with each unit's prompt, of the first rung from its place on that asks a model.
+    """
+    return [await _plan(name, order, tools, hooks, ledger, prompts) for name in order.sweeps]
 
 
-async def _plan(name: str, order: Order, tools: Tools, hooks: Hooks, ledger: Ledger | None) -> SweepPlan:
+async def _plan(name: str, order: Order, tools: Tools, hooks: Hooks, ledger: Ledger | None, prompts: bool) -> SweepPlan:
     config = order.sweeps[name]
     base = await tools.repo.resolve(order.base)
     run = None if order.fresh or ledger is None else await ledger.latest_run(name, base, order.digest(name))
@@ -30,6 +37,9 @@ async def _plan(name: str, order: Order, tools: Tools, hooks: Hooks, ledger: Led
     check, why = await agreeing_check(shop, ground)
     chosen, missing = await choose(tools.repo, ground, order.selection) if order.selection else (None, [])
     parts = await survey(replace(shop, check=check), ground, chosen)
+    units = [await _planned(unit, config, ledger) for unit in parts.units]
+    if prompts:
+        units = [await _prompted(planned, unit, shop, ground) for planned, unit in zip(units, parts.units, strict=True)]
     for note in (why, ground.result.incomplete):
         if note:
             hooks.say(f"{name}: {note}")
@@ -39,7 +49,7 @@ async def _plan(name: str, order: Order, tools: Tools, hooks: Hooks, ledger: Led
         check=check.argv,
         format=ground.result.format,
         findings=len(ground.baseline.all()),
-        units=tuple([await _planned(unit, config, ledger) for unit in parts.units]),
+        units=tuple(units),
         skips=parts.skips,
         rungs=tuple(_line(rung) for rung in config.ladder),
         limits=_limits(order.limits),
@@ -60,9 +70,22 @@ async def _planned(unit: Unit, config: SweepConfig, ledger: Ledger | None) -> Pl
     return PlannedUnit(*facts, rung=place.rung) if isinstance(place, Go) else PlannedUnit(*facts, None, place.reason)
 
 
+async def _prompted(planned: PlannedUnit, unit: Unit, shop: Workshop, ground: Ground) -> PlannedUnit:
+    ladder = shop.config.ladder
+    first = len(ladder) if planned.rung is None else planned.rung
+    asking = [number for number in range(first, len(ladder)) if agents.needs(ladder[number])]
+    if not asking:
+        return planned
+    briefing = await briefing_of(shop, ground, Job(unit, asking[0], 1))
+    text = render(ladder[asking[0]].prompt, briefing, shop.prompts).decode("utf-8", "replace")
+    return replace(planned, prompt=text, prompt_rung=asking[0])
+
+
 def _line(rung: RungConfig) -> str:
     tries = f", {rung.attempts} attempts" if rung.attempts > 1 else ""
-    return f"{rung.agent}: {' '.join(argv(rung.run))}{tries}, at most {rung.clocks.wall:.0f} s"
+    needs = agents.needs(rung)
+    what = f"{needs.model}, prompt {rung.prompt}" if needs and not rung.run else " ".join(argv(rung.run))
+    return f"{rung.agent}: {what}{tries}, at most {rung.clocks.wall:.0f} s"
 
 
 def _limits(limits: LimitsConfig) -> dict[str, str]:

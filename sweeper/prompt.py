@@ -21,19 +21,35 @@ from sweeper.records import Finding, Outcome
 if TYPE_CHECKING:
     from jinja2 import Template
 
-MAX_LINES = 20
+MAX_LINES = 20  # the last ones: what failed stands at a log's end
+AROUND = 25  # lines of code before and after a finding
+EXCERPT_BYTES = 12_000
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """Lines of a file from `line` (1-based) on."""
+
+    path: str
+    line: int
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Briefing:
-    """What a prompt may speak of. `files` and findings' paths are relative to the agent's working folder."""
+    """What a prompt may speak of. `files` and findings' paths are relative to the agent's working folder.
+
+    `scope`: globs that may be changed beside them. `code`: what stands around the findings.
+    """
 
     title: str
     number: int
     files: tuple[str, ...]
     findings: tuple[Finding, ...]
     check: tuple[str, ...]
+    scope: tuple[str, ...] = ()
     earlier: Sequence[Outcome] = ()
+    code: tuple[Excerpt, ...] = ()
 
 
 def render(name: str, briefing: Briefing, folder: Path | None = None) -> bytes:
@@ -45,6 +61,9 @@ def render(name: str, briefing: Briefing, folder: Path | None = None) -> bytes:
             data=_data(briefing),
             check=" ".join(briefing.check),
             number=briefing.number,
+            scope=_fenced(list(briefing.scope)),
+            has_scope=bool(briefing.scope),
+            code=_fenced([{"file": each.path, "line": each.line, "text": each.text} for each in briefing.code]),
             earlier=[_earlier(outcome) for outcome in briefing.earlier],
         )
     except TemplateError as error:
@@ -79,14 +98,36 @@ def _data(briefing: Briefing) -> str:
             for f in briefing.findings
         ],
     }
+    return _fenced(value)
+
+
+def _fenced(value: object) -> str:
     # one line per finding reads well and stays small; a backtick could end the fence
-    text = json.dumps(value, indent=1, ensure_ascii=True)
-    return text.replace("`", "\\u0060")
+    return json.dumps(value, indent=1, ensure_ascii=True).replace("`", "\\u0060")
+
+
+def excerpts(path: str, data: bytes, lines: Sequence[int]) -> list[Excerpt]:
+    """The text around these lines (1-based; 0: no line), neighbours joined, at most EXCERPT_BYTES of a file."""
+    text = data.decode("utf-8", "replace").splitlines()
+    wanted = sorted({at for line in lines for at in range(line - AROUND, line + AROUND + 1) if 1 <= at <= len(text)})
+    found: list[Excerpt] = []
+    left = EXCERPT_BYTES
+    while wanted and left > 0:
+        first = last = wanted.pop(0)
+        while wanted and wanted[0] == last + 1:
+            last = wanted.pop(0)
+        part = "\n".join(text[first - 1 : last])[:left]
+        left -= len(part)
+        found.append(Excerpt(path, first, part))
+    return found
 
 
 def _earlier(outcome: Outcome) -> dict[str, object]:
     return {
         "kind": str(outcome.kind),
         "reason": outcome.evidence.reason,
+        "before": outcome.evidence.before,
+        "after": outcome.evidence.after,
+        "command": " ".join(outcome.evidence.command),
         "lines": [json.dumps(line).replace("`", "\\u0060") for line in outcome.evidence.lines[-MAX_LINES:]],
     }

@@ -171,7 +171,8 @@ class Outcome:
 
     `commit` is the captured change (a commit on `base` under refs/sweeper/), "" if nothing was captured.
     `claimed`: what the agent said of itself, kept as a log and never used. `reviews`: policy rules of
-    severity review. `retry_after`: seconds, for transient kinds.
+    severity review. `retry_after`: seconds, for transient kinds. `denied`: what its agent asked of the gateway in
+    vain, as (kind, times).
     """
 
     unit: str
@@ -187,6 +188,7 @@ class Outcome:
     reviews: tuple[str, ...] = ()
     retry_after: float | None = None
     memory_exceeded: bool = False
+    denied: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

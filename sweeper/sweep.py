@@ -28,7 +28,7 @@ from sweeper.ground import (
     tally,
 )
 from sweeper.ledger.contract import Ledger, Queued, Run
-from sweeper.loop import Decision, Go, Hold, Idle, Page, RetryAt, Settled, Slot, Stop
+from sweeper.loop import Decision, Go, Hold, Idle, Page, Pause, RetryAt, Settled, Slot, Stop
 from sweeper.records import Claim, History, Outcome, Unit, UnitState, Usage
 from sweeper.round import Barrier, close_round
 
@@ -113,7 +113,7 @@ class Sweep:
         return Page(tuple(units), following)
 
     def tier_policy(self, unit: Queued) -> Go | Hold:
-        return ladder.place(self._history(unit), self.workshop.config.ladder)
+        return ladder.place(self._history(unit), self.workshop.config.ladder, self.workshop.credentials)
 
     async def dispatch(self, unit: Queued, rung: int, slot: Slot) -> Outcome:
         claim = self.claims.of(unit)
@@ -143,7 +143,13 @@ class Sweep:
         if isinstance(result, Exception):
             raise result  # `attempt` returns every failure of a unit, so this one is the ledger's
         history = History((*self._history(unit).outcomes, ladder.entry(result)))
-        following = ladder.after(history, self.workshop.config.ladder, result, now=time.time())
+        following = ladder.after(
+            history,
+            self.workshop.config.ladder,
+            result,
+            now=time.time(),
+            credential=self.workshop.credentials[result.rung],
+        )
         try:
             await self.ledger.land(
                 self.claims.of(unit), result, following.state, self.run.round + following.round_delta, following.why
@@ -152,7 +158,7 @@ class Sweep:
             return self._lost(unit)
         self.claims.landed(unit)
         self._again.pop(unit.key, None)
-        if isinstance(following.decision, RetryAt):
+        if isinstance(following.decision, (RetryAt, Pause)):
             self._again[unit.key] = history
         return self._canary(result) or following.decision
 

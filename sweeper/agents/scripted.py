@@ -10,14 +10,16 @@ import json
 from importlib import resources
 from pathlib import Path
 
+from sweeper.agents import words
 from sweeper.agents.command import PROMPT
-from sweeper.agents.contract import Start, Task
+from sweeper.agents.contract import Left, Needs, Printed, Start, Task
 from sweeper.config import RungConfig
 from sweeper.errors import ConfigError
 from sweeper.sandbox.contract import INPUTS
 
 PROGRAM = "agent.py"
 SCRIPT = "script.json"
+NEEDS: Needs | None = None
 
 
 def tools(rung: RungConfig) -> tuple[str, ...]:
@@ -45,3 +47,7 @@ def _script(rung: RungConfig) -> bytes:
             f"the script of a scripted agent can't be read: {error}", hint="JSON, see sweeper.testing"
         ) from error
     return text.encode()
+
+
+def read(printed: Printed) -> Left:
+    return Left(claimed=words.tail(printed.stdout))

@@ -10,13 +10,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from sweeper import configfile
+from sweeper import agents, configfile
 from sweeper.cli import wiring
-from sweeper.config import Config, SweepConfig, argv
+from sweeper.config import Config, RungConfig, SweepConfig, argv
 from sweeper.errors import SweeperError
 from sweeper.repo import Repo
 from sweeper.repo.run import Git
-from sweeper.sandbox.contract import Probe
+from sweeper.sandbox.contract import Backend, Probe
 
 ENOUGH = 1 << 30  # bytes of free disk space
 
@@ -48,7 +48,43 @@ async def examine(explicit: Path | None, environ: Mapping[str, str]) -> list[Row
     rows += [_sandbox(probe) for probe in await wiring.probes(config)]
     for name, sweep in config.sweep.items():
         rows += _tools(name, sweep)
+    if any(row.ok for row in rows if row.group == "sandbox"):
+        rows += await _agents(config, environ)
     return rows
+
+
+async def _agents(config: Config, environ: Mapping[str, str]) -> list[Row]:
+    """Each agent with a model, tried for real on a small file: where a run would find out unit by unit."""
+    asked: dict[tuple[str, str], tuple[SweepConfig, RungConfig]] = {}
+    for sweep in config.sweep.values():
+        for rung in sweep.ladder:
+            if needs := agents.needs(rung):
+                asked.setdefault((rung.agent, needs.model), (sweep, rung))
+    rows: list[Row] = []
+    if not asked:
+        return rows
+    async with wiring.first_backend(config, [sweep for sweep, _ in asked.values()]) as backend:
+        for (agent, model), (sweep, rung) in asked.items():
+            rows.append(await _agent(backend, f"{agent} with {model}", sweep, rung, config, environ))
+    return rows
+
+
+async def _agent(
+    backend: Backend, title: str, sweep: SweepConfig, rung: RungConfig, config: Config, environ: Mapping[str, str]
+) -> Row:
+    from sweeper.providers import settle
+    from sweeper.rehearsal import rehearse
+
+    name = f"agent {rung.agent}"
+    try:
+        (provider,) = settle([sweep.model_copy(update={"ladder": [rung]})], config.provider, environ)
+        done = await rehearse(backend, sweep, rung, provider)
+    except SweeperError as problem:
+        return Row("agents", name, False, f"{title}: {problem}", tuple(problem.hint.splitlines()), needed=True)
+    cost = f"${done.usage.micro_usd / 1e6:.4f}, {done.seconds:.1f} s on {backend.name}"
+    if done.why:
+        return Row("agents", name, False, f"{title}: {done.why} ({cost})", done.lines, needed=True)
+    return Row("agents", name, True, f"{title}: starts, reaches its model, edits a file ({cost})")
 
 
 def _configuration(top: Path, explicit: Path | None, environ: Mapping[str, str]) -> tuple[Config, Row]:

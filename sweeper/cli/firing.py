@@ -7,7 +7,7 @@ from contextlib import AbstractAsyncContextManager
 
 import anyio
 
-from sweeper.cli import reading, selection, signals, sweeps, watching, wiring
+from sweeper.cli import consent, reading, selection, signals, sweeps, watching, wiring
 from sweeper.cli.console import Console
 from sweeper.cli.options import Wanted
 from sweeper.config import Config, SweepConfig
@@ -37,11 +37,12 @@ async def drain_once(wanted: Wanted, console: Console, caught: signals.Caught, *
         settled = sweeps.settle(wanted, repo.top, console)
         await _say_uncommitted(wanted.base, repo, console)
         async with wiring.writing(repo, settled.config) as ledger, _bench(repo, ledger, settled, console) as tools:
-            order = await _order(wanted, settled, tools)
+            order = await _order(wanted, settled, tools, console)
+            consent.ask(order, repo.state, console, yes=wanted.yes)
             return await watched(order, tools, caught, console, live=live)
 
 
-async def show_plan(wanted: Wanted, console: Console, *, as_json: bool = False) -> int:
+async def show_plan(wanted: Wanted, console: Console, *, as_json: bool = False, prompts: bool = False) -> int:
     """Print what `run` would do; 0 if there is nothing to do, else 1. Raises SweeperError."""
     plans: list[SweepPlan] = []
     async with wiring.untouched_repository() as repo, wiring.empty() as nothing:
@@ -50,8 +51,9 @@ async def show_plan(wanted: Wanted, console: Console, *, as_json: bool = False) 
         async with wiring.reading(repo, settled.config) as known:
             with signals.caught(console.warn) as caught, caught.stopping():
                 async with _bench(repo, known or nothing, settled, console) as tools:
-                    order = await _order(wanted, settled, tools)
-                    plans = await plan(order, tools, Hooks(say=console.say, cancel=caught.cancel), ledger=known)
+                    order = await _order(wanted, settled, tools, console)
+                    hooks = Hooks(say=console.say, cancel=caught.cancel)
+                    plans = await plan(order, tools, hooks, ledger=known, prompts=prompts)
     if caught.first is not None:
         return caught.exit_code
     console.result(plan_document(plans) if as_json else "\n".join(map(plan_text, plans)))
@@ -62,7 +64,7 @@ def _bench(repo: Repo, ledger: Ledger, settled: sweeps.Settled, console: Console
     return wiring.workbench(repo, ledger, settled.config, list(settled.sweeps.values()), console)
 
 
-async def _order(wanted: Wanted, settled: sweeps.Settled, tools: Tools) -> Order:
+async def _order(wanted: Wanted, settled: sweeps.Settled, tools: Tools, console: Console) -> Order:
     return Order(
         sweeps=settled.sweeps,
         digest=settled.digest,
@@ -72,6 +74,7 @@ async def _order(wanted: Wanted, settled: sweeps.Settled, tools: Tools) -> Order
         limits=settled.config.limits,
         sandbox=settled.config.sandbox,
         lease=settled.config.dispatcher.lease,
+        providers=wiring.providers(settled.config, settled.sweeps.values(), console),
     )
 
 
@@ -91,11 +94,13 @@ async def resume(wanted: Wanted, console: Console, *, as_json: bool = False, liv
                     limits=config.limits,
                     sandbox=config.sandbox,
                     lease=config.dispatcher.lease,
+                    providers=wiring.providers(config, chosen.values(), console),
                 )
                 async with (
                     wiring.writing(repo, config) as ledger,
                     wiring.workbench(repo, ledger, config, list(chosen.values()), console) as tools,
                 ):
+                    consent.ask(order, repo.state, console, yes=wanted.yes)
                     one = await watched(order, tools, caught, console, live=live)
                 if one is not None:
                     fired.append(one)

@@ -34,6 +34,7 @@ class Wanted:
     units_per_fire: int | None = None
     wall: str | None = None
     fresh: bool = False
+    yes: bool = False
 
 
 class TakesCheck(click.Command):
@@ -56,6 +57,7 @@ CONFIG = click.option("--config", type=click.Path(path_type=Path), help="The con
 JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 QUIET = click.option("-q", "--quiet", is_flag=True, help="Say nothing but results and errors.")
 VERBOSE = click.option("-v", "--verbose", is_flag=True, help="Say more; show the traceback of an internal error.")
+YES = click.option("--yes", is_flag=True, help="Agree to the price of models without being asked.")
 LIVE = click.option("--no-live", is_flag=True, help="Lines instead of the live view.")
 
 _SANDBOX = click.Choice(["auto", "docker", "bubblewrap"])

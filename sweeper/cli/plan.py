@@ -12,11 +12,12 @@ from sweeper.cli.console import Console
 
 @click.command(cls=options.TakesCheck)
 @options.what
+@click.option("--prompts", is_flag=True, help="Print the prompt that each unit's agent would get.")
 @options.JSON
 @options.QUIET
 @options.VERBOSE
 @click.pass_obj
-def command(console: Console, /, as_json: bool, **given: Any) -> int:
+def command(console: Console, /, as_json: bool, prompts: bool, **given: Any) -> int:
     """Show what a run would do; starts no agent and changes nothing.
 
     Runs the check in a sandbox and prints the units, the rungs, what is skipped and why, and the
@@ -29,4 +30,4 @@ def command(console: Console, /, as_json: bool, **given: Any) -> int:
 
     from sweeper.cli import firing
 
-    return anyio.run(lambda: firing.show_plan(wanted, console, as_json=as_json))
+    return anyio.run(lambda: firing.show_plan(wanted, console, as_json=as_json, prompts=prompts))

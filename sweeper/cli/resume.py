@@ -15,6 +15,7 @@ from sweeper.cli.console import Console
 @click.argument("sweeps", nargs=-1, metavar="[SWEEP]...")
 @options.CONFIG
 @options.how
+@options.YES
 @options.JSON
 @options.LIVE
 @options.QUIET

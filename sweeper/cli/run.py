@@ -13,6 +13,7 @@ from sweeper.cli.console import Console
 @click.command(cls=options.TakesCheck)
 @options.what
 @click.option("--dry-run", is_flag=True, help="Show what would be done, like `sweeper plan`.")
+@options.YES
 @options.JSON
 @options.LIVE
 @options.QUIET

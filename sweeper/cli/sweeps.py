@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -46,7 +47,17 @@ def settle(wanted: Wanted, top: Path, console: Console) -> Settled:
         overrides = _limits(wanted) | changes
         config = configfile.load(top, explicit=wanted.config, environ=console.environ, overrides=overrides).config
         sweeps = {name: config.sweep[name] for name in names}
-    return Settled(config, {name: with_default_ladder(sweep) for name, sweep in sweeps.items()}, loaded.path)
+    paid = _paid(console.environ, in_image=config.sandbox.backend == "docker")
+    return Settled(config, {name: with_default_ladder(sweep, paid) for name, sweep in sweeps.items()}, loaded.path)
+
+
+def _paid(environ: Mapping[str, str], *, in_image: bool) -> list[str]:
+    """Agents that a ladder may end with: their key is set, and their program is here or comes in an image."""
+    return [
+        agent
+        for agent, key in (("claude", "ANTHROPIC_API_KEY"), ("codex", "OPENAI_API_KEY"))
+        if configfile.credential(environ, key) and (in_image or shutil.which(agent, path=environ.get("PATH")))
+    ]
 
 
 def settings(wanted: Wanted, top: Path, console: Console) -> Config:

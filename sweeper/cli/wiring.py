@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from textwrap import shorten
 from typing import TYPE_CHECKING
 
+from sweeper import agents
 from sweeper.cli.console import Console
 from sweeper.config import Config, SandboxConfig, SweepConfig
 from sweeper.errors import NoSandbox, SandboxFailed
@@ -21,6 +22,7 @@ from sweeper.repo import Repo
 from sweeper.sandbox.contract import Backend, Probe, Toolchain
 
 if TYPE_CHECKING:
+    from sweeper.gateway import Provider
     from sweeper.order import Tools
     from sweeper.sandbox.docker import Docker
     from sweeper.sandbox.engine import Engine
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 # Backends and the fire itself are imported where they are used: `status` and `why` start without them.
 
 REASON = 90  # characters of why it is not docker; `doctor` has all of them
+PROMPTS = Path(".sweeper/prompts")  # a project's own templates, below its top
 
 
 @asynccontextmanager
@@ -97,7 +100,20 @@ async def workbench(
         stack.push_async_callback(backend.aclose)
         parser = Parser()
         stack.push_async_callback(parser.aclose)
-        yield Tools(repo, ledger, backend, parser, owner, repo.state)
+        prompts = repo.top / PROMPTS
+        yield Tools(repo, ledger, backend, parser, owner, repo.state, prompts if prompts.is_dir() else None)
+
+
+def providers(config: Config, sweeps: Iterable[SweepConfig], console: Console) -> tuple[Provider, ...]:
+    """Whom these ladders ask for models, with their keys; no child of this process gets a key. Raises ConfigError."""
+    sweeps = list(sweeps)
+    if not any(agents.needs(rung) for sweep in sweeps for rung in sweep.ladder):
+        return ()
+    from sweeper import providers
+
+    found = providers.settle(sweeps, config.provider, console.environ)
+    providers.forget(config.provider, os.environ)
+    return found
 
 
 def store() -> Path:
@@ -157,6 +173,16 @@ async def choose(owner: Owner, config: Config, sweeps: Sequence[SweepConfig], co
     raise NoSandbox(f"no sandbox works here, and nothing runs without one: {why}", hint="\n".join(hints))
 
 
+@asynccontextmanager
+async def first_backend(config: Config, sweeps: Sequence[SweepConfig]) -> AsyncIterator[Backend]:
+    """The sandboxes that a run would choose. Raises NoSandbox."""
+    backend = await choose(make_owner(), config, sweeps, Console(quiet=True))
+    try:
+        yield backend
+    finally:
+        await backend.aclose()
+
+
 async def _probe(backend: Backend) -> Probe:
     try:
         return await backend.probe()
@@ -167,8 +193,9 @@ async def _probe(backend: Backend) -> Probe:
 async def _with_images(engine: Docker, probe: Probe, sweeps: Sequence[SweepConfig]) -> Probe:
     """A refusal if an image would first have to be built or pulled: nobody asked for docker."""
     for sweep in sweeps:
-        if not await engine.has_image(Toolchain(name=sweep.toolchain, image=sweep.image)):
-            image = sweep.image or f"of the toolchain {sweep.toolchain}"
+        ladder = agents.imaged(sweep.ladder)
+        if not await engine.has_image(Toolchain(name=sweep.toolchain, image=sweep.image, agents=ladder)):
+            image = " with ".join([sweep.image or f"of the toolchain {sweep.toolchain}", *ladder])
             return replace(probe, ok=False, why=f"it has no image {image}; `--sandbox docker` gets it")
     return probe
 

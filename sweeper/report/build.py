@@ -10,6 +10,7 @@ from typing import Any
 from sweeper.ledger.contract import AttemptRow, Ledger, Queued, Run
 from sweeper.records import Skip, UnitState, Usage
 from sweeper.report.model import Buckets, GateVerdict, SweepReport, Try, UnitReport
+from sweeper.report.spending import Tried, spending
 
 Tally = Mapping[str, Mapping[str, int]]  # path -> rule -> findings
 
@@ -54,7 +55,19 @@ async def build(ledger: Ledger, run: Run) -> SweepReport:
         tests=notes.get("tests", ""),
         unit_check=notes.get("unit_check", ""),
         incomplete=notes.get("incomplete", ""),
+        spending=spending(list(_tried(units, attempts)), notes.get("config", {}).get("ladder", ())),
+        denied=dict(sum((Counter(dict(row.outcome.denied)) for row in rows if row.outcome), Counter[str]())),
     )
+
+
+def _tried(units: Sequence[Queued], attempts: Mapping[str, Sequence[AttemptRow]]) -> Iterable[Tried]:
+    for queued in units:
+        findings = Counter(finding.rule for finding in queued.unit.findings)
+        for row in attempts.get(queued.key, ()):
+            if row.outcome:
+                yield Tried(row.rung, row.outcome.usage, row.outcome.seconds, bool(row.merged), findings)
+            elif row.usage != Usage():
+                yield Tried(row.rung, row.usage, 0.0, False, findings)
 
 
 async def story(ledger: Ledger, queued: Queued) -> UnitReport:
@@ -163,6 +176,7 @@ def _try(row: AttemptRow) -> Try:
         usage=outcome.usage,
         reviews=outcome.reviews,
         claimed=outcome.claimed,
+        denied=dict(outcome.denied),
     )
 
 

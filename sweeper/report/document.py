@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sweeper.report.model import SCHEMA_VERSION, Buckets, SweepPlan, SweepReport, UnitReport
+from sweeper.report.spending import Spent
 
 
 def document(kind: str, **content: Any) -> str:
@@ -38,6 +39,8 @@ def plain(value: Any) -> Any:
         data = {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
         if isinstance(value, Buckets):
             data |= {"remaining": value.remaining, "total": value.total}
+        if isinstance(value, Spent):
+            data |= {"usd_per_fix": value.usd_per_fix}
         if isinstance(value, SweepReport):
             data |= {"drained": value.drained}
         return data

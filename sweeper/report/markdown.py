@@ -43,6 +43,10 @@ def _ended(report: SweepReport) -> str:
 
 def _facts(report: SweepReport) -> Iterator[str]:
     yield f"- Attempts: {phrases.attempts(report)}; {phrases.cost(report)}"
+    for line in phrases.spending(report):
+        yield f"- Spent by {code(line)}"
+    if report.denied:
+        yield f"- Refused by the gateway: {', '.join(f'{times:,} {kind}' for kind, times in report.denied.items())}"
     for said, ejected in phrases.gates(report):
         yield f"- Gate: {said}" + (f"; ejected {', '.join(map(code, ejected))}" if ejected else "")
     for name, text in (("Tests", report.tests), ("Unit check", report.unit_check), ("Incomplete", report.incomplete)):

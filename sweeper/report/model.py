@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from sweeper.records import Skip, UnitState, Usage
+from sweeper.report.spending import Spent
 
 SCHEMA_VERSION = 1
 
@@ -14,7 +15,8 @@ SCHEMA_VERSION = 1
 class Try:
     """One attempt. `state`: started | landed | lost | stale; `kind` is "" unless it landed. `commit`: what it captured.
 
-    `merged`: its commit on the branch. `seconds`: wall time. `exit_code`: the command's of the evidence.
+    `merged`: its commit on the branch. `seconds`: wall time. `exit_code`: the command's of the evidence. `denied`:
+    what its agent asked of the gateway in vain, kind -> times.
     """
 
     number: int
@@ -37,6 +39,7 @@ class Try:
     usage: Usage = field(default_factory=Usage)
     reviews: tuple[str, ...] = ()
     claimed: str = ""
+    denied: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +125,8 @@ class SweepReport:
     tests: str = ""
     unit_check: str = ""
     incomplete: str = ""
+    spending: tuple[Spent, ...] = ()
+    denied: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def drained(self) -> bool:
@@ -131,7 +136,10 @@ class SweepReport:
 
 @dataclass(frozen=True, slots=True)
 class PlannedUnit:
-    """`rung`: index of the rung it starts on, None where `hold` says why a human decides."""
+    """`rung`: index of the rung it starts on, None where `hold` says why a human decides.
+
+    `prompt`: what its agent would get on `prompt_rung`, "" where nobody asked for it or no rung asks a model.
+    """
 
     key: str
     title: str
@@ -139,6 +147,8 @@ class PlannedUnit:
     rules: tuple[str, ...]
     rung: int | None = 0
     hold: str = ""
+    prompt: str = ""
+    prompt_rung: int = 0
 
 
 @dataclass(frozen=True, slots=True)

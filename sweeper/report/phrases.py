@@ -65,6 +65,18 @@ def cost(report: SweepReport) -> str:
     return ", ".join(parts)
 
 
+def spending(report: SweepReport) -> Iterator[str]:
+    """One line for each rung, model and rule that cost something."""
+    for line in report.spending:
+        if line.by == "rung" or line.usage.micro_usd or line.usage.input_tokens:
+            each = f"${line.usd_per_fix:,.4f} a fix" if line.usd_per_fix is not None else "no fix"
+            yield (
+                f"{line.by} {line.name}: {each}, ${line.usage.micro_usd / 1e6:,.4f} for {line.fixed:,} fixed in "
+                f"{count(line.attempts, 'attempt')}, {line.usage.input_tokens:,} tokens in, "
+                f"{line.usage.output_tokens:,} out, {line.seconds:,.1f} s"
+            )
+
+
 def gates(report: SweepReport) -> Iterator[tuple[str, tuple[str, ...]]]:
     """One sentence a barrier, and the titles of the units that it ejected."""
     for gate in report.gates:

@@ -35,6 +35,10 @@ def _report(report: SweepReport, listed: int) -> Iterator[str]:
 
 def _facts(report: SweepReport) -> Iterator[tuple[str, str]]:
     yield "attempts", f"{phrases.attempts(report)}; {phrases.cost(report)}"
+    for line in phrases.spending(report):
+        yield "spent", terminal(line)
+    if report.denied:
+        yield "refused", f"by the gateway: {', '.join(f'{times:,} {kind}' for kind, times in report.denied.items())}"
     for said, ejected in phrases.gates(report):
         yield "gate", said + (f"; ejected {', '.join(map(terminal, ejected))}" if ejected else "")
     if report.tests:
@@ -98,6 +102,7 @@ def _plan(plan: SweepPlan, listed: int) -> Iterator[str]:
         yield f"  {unit.findings:>5,}  {terminal(unit.title)}  {terminal(start)}  {terminal(rules)}"
     if len(plan.units) > listed:
         yield f"  ... and {len(plan.units) - listed:,} more; `sweeper plan --json` has them all"
+    yield from _prompts(plan)
     if plan.skips:
         yield ""
         yield f"skipped ({sum(skip.findings for skip in plan.skips):,} findings):"
@@ -105,6 +110,14 @@ def _plan(plan: SweepPlan, listed: int) -> Iterator[str]:
         yield f"  {skip.findings:>5,}  {terminal(skip.path) or '-'}  {skip.reason}"
     if len(plan.skips) > listed:
         yield f"  ... and {len(plan.skips) - listed:,} more paths"
+
+
+def _prompts(plan: SweepPlan) -> Iterator[str]:
+    for unit in plan.units:
+        if unit.prompt:
+            yield ""
+            yield f"prompt of {terminal(unit.title)} on rung {unit.prompt_rung + 1}:"
+            yield from (f"  | {terminal(line, len(line) + 1)}" for line in unit.prompt.splitlines())
 
 
 def story_text(unit: UnitReport, rungs: Mapping[str, Sequence[str]] | None = None) -> str:
@@ -148,5 +161,7 @@ def _attempt_lines(attempt: Try, rungs: Sequence[str]) -> Iterator[str]:
     if usage.input_tokens or usage.output_tokens or usage.micro_usd:
         tokens = f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out"
         yield f"    cost      {tokens}, ${usage.micro_usd / 1e6:,.4f}"
+    for kind, times in attempt.denied.items():
+        yield f"    refused   by the gateway: {terminal(kind)}, {times:,} times"
     if attempt.claimed:
         yield f"    the agent said (not evidence): {terminal(attempt.claimed)}"

@@ -142,7 +142,7 @@ class Bubblewrap:
             mounts.append((str(entry / "toolchain"), program.TOOLCHAIN))
             path = [*installing.folders(toolchain), *path]
             env = installing.environment(entry)
-        root = self._confinement.root(found.mounts, self._ca)
+        root = self._confinement.root(found.mounts, found.links, self._ca)
         fixed = program.environment(path, self._ca) | env
         return Prepared(lowers, root, tuple(mounts), tuple(fixed.items()), base)
 

@@ -11,7 +11,7 @@ import queue
 import signal
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
@@ -108,14 +108,14 @@ class Confinement:
         """Whether control groups hold the limits; known after `start`."""
         return self._groups is not None
 
-    def root(self, mounts: Sequence[str], ca: str | None) -> str:
+    def root(self, mounts: Sequence[str], links: Mapping[str, str], ca: str | None) -> str:
         """A read-only root with places for these mounts, built once."""
         namespace = self.start()
         with self._lock:
-            key = tuple(mounts)
+            key = (*mounts, *links)
             if key not in self._roots:
                 bundle = namespace.stage(ca) if ca is not None else None
-                parts = program.skeleton(*sandbox_ids(), mounts, bundle)
+                parts = program.skeleton(*sandbox_ids(), mounts, links, bundle)
                 answer, _ = namespace.ask({"do": "root", "name": str(len(self._roots)), **parts})
                 self._roots[key] = answer["path"]
             return self._roots[key]
@@ -168,9 +168,23 @@ class Confinement:
                 ) from problem
         lowers = (*prepared.lowers, f"{place.path}/changes") if changes else prepared.lowers
         binds = [(f"{place.path}/{folder}", where) for folder, where in writable]
+        door = self._reachable(namespace, spec.door) if spec.door is not None else ""
         return program.command_line(
-            self._program, prepared.root, place.path, lowers, prepared.mounts, prepared.env, spec, writable=binds
+            self._program,
+            prepared.root,
+            place.path,
+            lowers,
+            prepared.mounts,
+            prepared.env,
+            spec,
+            writable=binds,
+            door=door,
         )
+
+    def _reachable(self, namespace: Namespace, door: Path) -> str:
+        """A door comes and goes with its attempt, the folder of all doors is staged once."""
+        with self._lock:
+            return os.path.join(namespace.stage(str(door.parent)), door.name)
 
     def _watched(self, namespace: Namespace, spec: Spec, stop: int, place: Place, argv: list[str]) -> Facts:
         with (

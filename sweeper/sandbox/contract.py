@@ -17,6 +17,7 @@ from sweeper.records import Change, Listing, Owner
 
 WORK = "/swept"
 INPUTS = "/sweeper"
+DOOR = "/run/sweeper"
 HOME = "/home/sweeper"
 SANDBOX_UID = 65532  # used when the coordinator is root; otherwise the coordinator's own uid and gid
 
@@ -128,6 +129,7 @@ class Toolchain:
     `tools`: program names (argv[0]) that must resolve; `setup`: commands (argv lists) run once, networked and
     without credentials, at the repository root; `key`: a digest of the lock files that they install from.
     `local`: folders of the work tree, relative to its root, where they put programs; first on PATH.
+    `agents`: folders of sandboxes/ that are laid over the image, one by one.
     """
 
     name: str = "python"
@@ -136,6 +138,7 @@ class Toolchain:
     setup: tuple[tuple[str, ...], ...] = ()
     key: str = ""
     local: tuple[str, ...] = ()
+    agents: tuple[str, ...] = ()
 
 
 class Tree(Protocol):
@@ -168,7 +171,8 @@ class Spec:
     `cwd` is relative to WORK. `changes` are laid over the snapshot before the command starts and count as the
     base of the layer (a verifier sees base + change). `env` comes on top of the backend's fixed allow-list.
     `inputs`: file name -> bytes, read-only under INPUTS. `wanted` selects the paths whose content is read.
-    `deadline` (epoch seconds) is when anybody may reap it.
+    `door`: a folder of the coordinator with one socket in it, mounted read-only at DOOR: the only way out of a
+    sandbox without network. `deadline` (epoch seconds) is when anybody may reap it.
     """
 
     name: Name
@@ -184,6 +188,7 @@ class Spec:
     limits: Limits = Limits()
     clocks: Clocks = Clocks()
     network: bool = False
+    door: Path | None = None
     wanted: Callable[[bytes], bool] = nothing_wanted
     read_layer: bool = True
     caps: LayerCaps = LayerCaps()

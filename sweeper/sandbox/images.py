@@ -37,7 +37,7 @@ class Images:
     def __init__(self, engine: Engine, certificates: Path | None) -> None:
         self._engine = engine
         self._certificates = certificates
-        self._known: dict[tuple[str, str], str] = {}
+        self._known: dict[tuple[str, str, tuple[str, ...]], str] = {}
         self._settling = anyio.Lock()
 
     async def settle(self, toolchain: Toolchain) -> str:
@@ -45,16 +45,24 @@ class Images:
 
         Raises ConfigError for a name that has no definition, SandboxFailed (final) if there is no image to be had.
         """
-        key = (toolchain.name, toolchain.image)
+        key = (toolchain.name, toolchain.image, toolchain.agents)
         async with self._settling:
             if key not in self._known:
                 make = self._pulled(toolchain.image) if toolchain.image else self._built(toolchain.name)
-                self._known[key] = await make
+                image = await make
+                for agent in toolchain.agents:
+                    image = await self._built(agent, over=image)
+                self._known[key] = image
             return self._known[key]
 
     async def there(self, toolchain: Toolchain) -> str | None:
         """The toolchain's image id if the engine already has it."""
-        return await self.find(toolchain.image or self._tag(toolchain.name))
+        image = await self.find(toolchain.image or self._tag(toolchain.name))
+        for agent in toolchain.agents:
+            if image is None:
+                return None
+            image = await self.find(self._tag(agent, over=image))
+        return image
 
     async def path(self, image: str, toolchain: Toolchain) -> str:
         """PATH with the work tree's own folders in front of the image's; "" if it is the image's."""
@@ -97,15 +105,19 @@ class Images:
             raise SandboxFailed(f"the engine pulled {reference} and does not have it")
         return found
 
-    def _tag(self, name: str) -> str:
-        """Named by the definition and the configured authorities; those of the environment only serve the build."""
-        digest = hashlib.sha256()
+    def _tag(self, name: str, *, over: str = "") -> str:
+        """Named by the definition, the image below and the configured authorities.
+
+        The authorities of the environment only serve the build.
+        """
+        digest = hashlib.sha256(over.encode())
         for file, data in sorted(build_context(name, authorities.extra(self._certificates, {})).items()):
             digest.update(f"{len(file)} {file} {len(data)} ".encode() + data)
         return f"sweeper/{name}:{digest.hexdigest()[:16]}"
 
-    async def _built(self, name: str) -> str:
-        tag = self._tag(name)
+    async def _built(self, name: str, *, over: str = "") -> str:
+        """`over`: the image below, for a definition that is laid over another one."""
+        tag = self._tag(name, over=over)
         if found := await self.find(tag):
             return found
         context = build_context(name, authorities.extra(self._certificates, os.environ))
@@ -120,7 +132,8 @@ class Images:
                 rm=True,
                 forcerm=True,
                 decode=True,
-                buildargs={key: os.environ[key] for key in PROXIES if key in os.environ},
+                buildargs={key: os.environ[key] for key in PROXIES if key in os.environ}
+                | ({"TOOLCHAIN": over} if over else {}),
                 labels={f"{NAMESPACE}.toolchain": name},
             ):
                 if text := line.get("stream", "").rstrip():

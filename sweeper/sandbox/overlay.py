@@ -13,7 +13,7 @@ import anyio
 
 from sweeper.errors import SandboxFailed
 from sweeper.sandbox.container import Ref, overlay, read_only_bind
-from sweeper.sandbox.contract import INPUTS, Layer, LayerCaps, Spec, Toolchain, Tree
+from sweeper.sandbox.contract import DOOR, INPUTS, Layer, LayerCaps, Spec, Toolchain, Tree
 from sweeper.sandbox.engine import Engine
 from sweeper.sandbox.images import Images
 from sweeper.sandbox.layer import Base, read_layer
@@ -98,6 +98,8 @@ class Overlays:
         found = [overlay(":".join(map(str, lowers)), str(slot.upper), str(slot.work), marks)]
         if spec.inputs:
             found.append(read_only_bind(str(slot.inputs), INPUTS))
+        if spec.door is not None:
+            found.append(read_only_bind(str(spec.door), DOOR))
         return found
 
     def first(self, slot: Slot, cwd: str) -> list[str]:

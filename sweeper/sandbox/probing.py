@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
 from sweeper.records import BaseEntry, Listing
@@ -34,22 +34,23 @@ NAMESPACES = Path("/proc/sys/user/max_user_namespaces")
 class MiniatureTree:
     """A tree of a few files that is in no repository."""
 
-    def __init__(self) -> None:
+    def __init__(self, files: Mapping[bytes, bytes] = FILES) -> None:
+        self._files = files
         self._listing = {
             path: BaseEntry(0o100644, hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest())
-            for path, data in FILES.items()
+            for path, data in files.items()
         }
 
     @property
     def commit(self) -> str:
-        return "probe-" + hashlib.sha256(repr(sorted(FILES.items())).encode()).hexdigest()[:16]
+        return "probe-" + hashlib.sha256(repr(sorted(self._files.items())).encode()).hexdigest()[:16]
 
     @property
     def listing(self) -> Listing:
         return self._listing
 
     async def write_to(self, directory: Path) -> None:
-        for path, data in FILES.items():
+        for path, data in self._files.items():
             file = directory / os.fsdecode(path)
             file.parent.mkdir(exist_ok=True)
             file.write_bytes(data)

@@ -6,13 +6,13 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from sweeper.errors import NoSandbox
 from sweeper.sandbox import authorities
-from sweeper.sandbox.contract import HOME, INPUTS, WORK, Spec
+from sweeper.sandbox.contract import DOOR, HOME, INPUTS, WORK, Spec
 from sweeper.sandbox.process import BLOCK_FD, STATUS_FD
 from sweeper.sandbox.tools import SYSTEM
 
@@ -77,9 +77,11 @@ def version_of(path: str) -> str:
     return found.group(0)
 
 
-def skeleton(uid: int, gid: int, mounts: Iterable[str], ca: str | None) -> dict[str, object]:
+def skeleton(
+    uid: int, gid: int, mounts: Iterable[str], tool_links: Mapping[str, str], ca: str | None
+) -> dict[str, object]:
     """What the holder builds a sandbox's read-only root from; `mounts` get a place to be mounted on."""
-    binds, links = [["/usr", "/usr"]], {}
+    binds, links = [["/usr", "/usr"]], dict(tool_links)
     for place in SYSTEM[1:]:
         if os.path.islink(place):
             links[place] = os.readlink(place)
@@ -95,7 +97,7 @@ def skeleton(uid: int, gid: int, mounts: Iterable[str], ca: str | None) -> dict[
         "/etc/hosts": "127.0.0.1 localhost sandbox\n::1 localhost sandbox\n",
         "/etc/resolv.conf": "",
     }
-    folders = [WORK, INPUTS, HOME, TOOLCHAIN, KEPT, "/proc", "/dev", "/tmp", "/run", "/var", "/sys"]
+    folders = [WORK, INPUTS, HOME, TOOLCHAIN, KEPT, "/proc", "/dev", "/tmp", "/run", "/var", "/sys", DOOR]
     for place in mounts:
         if os.path.isdir(place):
             folders.append(place)
@@ -115,6 +117,7 @@ def command_line(
     spec: Spec,
     *,
     writable: Sequence[tuple[str, str]] = (),
+    door: str = "",
 ) -> list[str]:
     """bwrap's argv for one sandbox in the tmpfs at `slot`; `lowers` from the bottom up."""
     argv = [program, *UNSHARE]
@@ -130,6 +133,8 @@ def command_line(
     argv += ["--overlay", f"{slot}/upper", f"{slot}/work", WORK]
     for source, place in mounts:
         argv += ["--ro-bind", source, place]
+    if door:
+        argv += ["--ro-bind", door, DOOR]
     for source, place in writable:
         argv += ["--bind", source, place]
     for name, value in {**dict(env), **spec.env}.items():

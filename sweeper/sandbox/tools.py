@@ -21,13 +21,18 @@ SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 PATH_INSIDE = ("/usr/local/bin", "/usr/bin", "/bin")
 HOPS = 16
 SHEBANG_BYTES = 512
+NODE_MODULES = "/node_modules/"
 
 
 @dataclass(slots=True)
 class Tools:
-    """`mounts`: host paths to mount at the same place; `folders`: those of PATH that the tools need."""
+    """`mounts`: host paths to mount at the same place; `folders`: those of PATH that the tools need.
+
+    `links`: symbolic links to make again, place -> target.
+    """
 
     mounts: list[str] = field(default_factory=list)
+    links: dict[str, str] = field(default_factory=dict)
     folders: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
 
@@ -108,8 +113,21 @@ def _add(tools: Tools, where: str, name: str) -> None:
         where = os.path.normpath(os.path.join(folder, os.readlink(where)))
     if _within(where, SYSTEM):
         return
+    if NODE_MODULES in where:
+        _node_package(tools, called, where)
+        return
     # A link of another name than its target is mounted as a file of its own name.
     _alone(tools, where if os.path.basename(where) == name else called)
+
+
+def _node_package(tools: Tools, called: str, where: str) -> None:
+    """A program that npm installed: its packages lie beside it, and it finds them by its own real place."""
+    packages = where[: where.index(NODE_MODULES) + len(NODE_MODULES) - 1]
+    tools.mount(packages)
+    tools.reach(os.path.dirname(called))
+    if not _within(called, [packages]):
+        tools.links[called] = where
+    _interpreted(tools, where)
 
 
 def _alone(tools: Tools, where: str) -> None:
@@ -121,6 +139,10 @@ def _alone(tools: Tools, where: str) -> None:
     else:
         tools.mount(where)
     tools.reach(folder)
+    _interpreted(tools, where)
+
+
+def _interpreted(tools: Tools, where: str) -> None:
     words = _shebang(where)
     if not words:
         return

@@ -156,6 +156,11 @@ class TreeImages:
         return ""
 
     def mounts(self, place: Place, spec: Spec, marks: Mapping[str, str]) -> list[dict[str, Any]]:
+        if spec.door is not None:
+            raise SandboxFailed(
+                "this engine does not see this machine's files, so its sandboxes can't reach the gateway's socket",
+                hint="use a local engine, or `--sandbox bubblewrap`",
+            )
         return []
 
     def first(self, place: Place, cwd: str) -> list[str]:

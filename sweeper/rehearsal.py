@@ -1,0 +1,97 @@
+"""Before money is spent on units: an agent starts, reaches its model through a gateway, and edits a file."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from sweeper import agents
+from sweeper.budget import Budget
+from sweeper.config import LimitsConfig, RungConfig, SweepConfig
+from sweeper.gateway import Gateway, Provider
+from sweeper.gateway.contract import Meter
+from sweeper.records import Usage
+from sweeper.sandbox.contract import Backend, Clocks, Name, Role, Spec, Toolchain
+from sweeper.sandbox.probing import MiniatureTree
+from sweeper.trial import PORT, end_of, forwarded, tail, traffic_of, usage_of
+
+FILE, BEFORE, AFTER = b"rehearsal.txt", b"The colour is red.\n", b"The colour is green.\n"
+PROMPT = (
+    b"The file rehearsal.txt holds one line. Replace the word red in it by the word green, and change nothing else. "
+    b'Then say "done".\n\n```json\n{\n "files": [\n  "rehearsal.txt"\n ]\n}\n```\n'
+)
+USD = 0.50  # at most
+SECONDS = 180.0
+
+
+@dataclass(frozen=True, slots=True)
+class Rehearsed:
+    """`why`: what went wrong, "" if nothing did. `lines`: what the agent said last."""
+
+    why: str
+    usage: Usage
+    seconds: float
+    lines: tuple[str, ...] = ()
+
+
+async def rehearse(backend: Backend, sweep: SweepConfig, rung: RungConfig, provider: Provider) -> Rehearsed:
+    """One agent at one small file. Raises CheckBroken for a program that is missing, SandboxFailed, ConfigError."""
+    needs = agents.needs(rung)
+    assert needs is not None, "a rung without a model has nothing to rehearse"
+    adapter = agents.find(rung.agent)
+    toolchain = Toolchain(
+        name=sweep.toolchain,
+        image=sweep.image,
+        tools=(*adapter.tools(rung), "python3"),
+        agents=agents.imaged([rung]),
+    )
+    snapshot = await backend.prepare(MiniatureTree({FILE: BEFORE}), toolchain)
+    limits = LimitsConfig(usd_per_fire=USD, usd_per_day=USD)
+    with tempfile.TemporaryDirectory(prefix="sweeper-") as folder:
+        async with Gateway([provider], Budget(limits), folder=Path(folder) / "doors") as gateway:
+            door = await gateway.open(
+                "rehearsal",
+                provider=needs.provider,
+                models=[needs.model],
+                micro_usd=round(USD * 1_000_000),
+                tokens=rung.max_tokens,
+                deadline=time.time() + SECONDS,
+            )
+            model = agents.Model(needs.model, f"http://127.0.0.1:{PORT}", door.token, str(provider.protocol))
+            task = agents.Task(rung, (FILE.decode(),), PROMPT, FILE.decode(), 1, model, USD)
+            start = adapter.start(task)
+            inputs = dict(start.inputs)
+            spec = Spec(
+                name=Name("doctor", rung.agent, 1, Role.PROBE),
+                snapshot=snapshot,
+                argv=forwarded(start.argv, inputs, door),
+                stdout=Path(folder) / "stdout",
+                stderr=Path(folder) / "stderr",
+                stdin=start.stdin,
+                env=start.env,
+                inputs=inputs,
+                clocks=Clocks(wall=SECONDS),
+                door=door.socket.parent,
+                wanted=lambda path: path == FILE,
+                deadline=time.time() + 2 * SECONDS,
+            )
+            ran = await backend.run(spec)
+            meter = await gateway.close("rehearsal")
+        printed = agents.Printed(end_of(spec.stdout, 4 << 20), end_of(spec.stderr))
+    left = adapter.read(printed)
+    said = tail((left.words or left.claimed).encode("utf-8", "replace")) or tail(printed.stderr)
+    data = {entry.path: entry.data for entry in ran.layer.entries}
+    return Rehearsed(_wrong(meter, data.get(FILE)), usage_of(meter), ran.facts.seconds, said)
+
+
+def _wrong(meter: Meter, data: bytes | None) -> str:
+    traffic = traffic_of(meter)
+    if not meter.requests:
+        return "it ended before it called its model"
+    if traffic.account or traffic.error:
+        return f"the model's provider refused: {traffic.account or traffic.error}"
+    if data is None:
+        return "it reached its model, and changed no file"
+    return "" if data == AFTER else "it reached its model, and changed the file in another way than it was told"
