@@ -16,8 +16,8 @@ import anyio
 
 from sweeper.backlog.child import ChildFailed
 from sweeper.capture import Captured
-from sweeper.classify import after_verify, before_verify
-from sweeper.errors import SandboxFailed
+from sweeper.classify import MEMORY, after_verify, before_verify
+from sweeper.errors import SandboxFailed, SweeperError
 from sweeper.ground import Ground, Workshop
 from sweeper.loop import Slot
 from sweeper.policy import Verdict
@@ -68,6 +68,9 @@ async def _tried(
         return replace(outcome, usage=agent.usage, claimed=claimed, denied=agent.denied, retry_after=agent.retry_after)
     except SandboxFailed as error:
         return _failed(ground, job, error)
+    except SweeperError as error:  # git, the ledger or the configuration: no unit's fault, and no later unit's luck
+        lines = tuple(workshop.redactor.text(line) for line in (str(error)[:500], error.hint) if line)
+        return _outcome(ground, job, Kind.REFUSED, Evidence(reason="cannot go on", lines=lines))
     except Exception as error:  # whatever it is, it is this unit's outcome and a human's to look at, not the fire's end
         lines = (workshop.redactor.text(f"{type(error).__name__}: {error}"[:500]),)
         return _outcome(ground, job, Kind.UNCLASSIFIED, Evidence(reason="internal error", lines=lines))
@@ -105,8 +108,7 @@ async def _judge(
 ) -> Outcome:
     before = len(ground.baseline.of(job.unit.paths))
     evidence = Evidence(exit_code=agent.facts.exit_code, lines=agent.lines, before=before, after=before)
-    touched = bool(captured.commit or captured.refused or captured.out_of_scope)
-    early = before_verify(agent.facts, changed=touched, signs=agent.signs)
+    early = before_verify(agent.facts, changed=captured.touched, signs=agent.signs)
     if early is not None:
         return _outcome(ground, job, early.kind, replace(evidence, reason=early.reason), facts=agent.facts)
     try:
@@ -121,7 +123,11 @@ async def _judge(
     if not captured.commit:
         return _outcome(ground, job, Kind.NO_CHANGE, replace(evidence, reason="no change"))
     name = Name(workshop.run, job.unit.key, job.number, Role.VERIFIER, index)
-    judged = await verify(workshop.check, name, ground.snapshot, job.unit, ground.baseline, captured.changes)
+    check = workshop.check.with_memory(job.memory_factor)
+    judged = await verify(check, name, ground.snapshot, job.unit, ground.baseline, captured.changes)
+    if judged.facts.oom or judged.facts.clock:
+        reason = MEMORY if judged.facts.oom else f"the verifier's {judged.facts.clock} clock"
+        return _outcome(ground, job, Kind.TRANSIENT, replace(evidence, reason=reason), commit=captured.commit)
     kind, reason = after_verify(
         broken=proves_nothing(judged),
         unparsable=bool(judged.unparsable),
@@ -168,7 +174,7 @@ def _evidence(judged: Judgement, agent: AgentRun, before: int, reason: str) -> E
         lines = judged.result.why.splitlines()
     return Evidence(
         command=judged.command,
-        exit_code=judged.exit_code,
+        exit_code=judged.facts.exit_code,
         reason=reason,
         lines=tuple(line[:300] for line in lines[:MAX_LINES]) or agent.lines,
         before=before,

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 import re
-import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
 
+from sweeper.commands import argv
 from sweeper.errors import ConfigError
 
 SECONDS = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
@@ -50,21 +50,6 @@ def _quantity(value: Any, units: Mapping[str, float], expected: str) -> float:
     if isinstance(value, str) and (found := QUANTITY.fullmatch(value)) and found[2].lower() in units:
         return float(found[1]) * units[found[2].lower()]
     raise ValueError(f"expected {expected}")
-
-
-def argv(template: str | Sequence[str]) -> tuple[str, ...]:
-    """The argument list of a command: a string by shell quoting rules without a shell, or a list as it is.
-
-    An empty template gives (). Raises ConfigError for unbalanced quotes and NUL characters.
-    """
-    try:
-        words = tuple(shlex.split(template)) if isinstance(template, str) else tuple(template)
-    except ValueError as problem:
-        hint = "check the quotes, or write the command as a list of words"
-        raise ConfigError(f"not a command line: {template!r}: {problem}", hint=hint) from problem
-    if any("\0" in word for word in words):
-        raise ConfigError(f"a command cannot hold a NUL character: {template!r}", hint="remove it")
-    return words
 
 
 def _command(value: str | list[str]) -> str | list[str]:
@@ -214,7 +199,7 @@ class SweepConfig(Model):
     setup: list[CommandLine] = []
     """Commands that make the toolchain: run once, networked, without credentials."""
     toolchain: str = "python"
-    """A folder of sandboxes/ with the image definition."""
+    """The image that docker builds: generic, go, node, python, ruby, rust or shell."""
     image: str = ""
     """An image to use instead of the toolchain's."""
     slots: int | None = Field(default=None, ge=1)
@@ -281,7 +266,7 @@ class SandboxConfig(Model):
     output: Bytes = 64 << 20
     """What one sandbox may print; the rest is cut off."""
     ca_certificates: str = ""
-    """A PEM file for networked set-up commands."""
+    """A PEM file of extra certificate authorities, for image builds and set-up commands."""
     runtime: str = ""
     """The engine's OCI runtime."""
 

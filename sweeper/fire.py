@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import secrets
+import shutil
 import tempfile
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,9 +20,10 @@ from sweeper import agents
 from sweeper.branch import show
 from sweeper.budget import Budget
 from sweeper.classify import MONEY
-from sweeper.config import argv
+from sweeper.commands import argv
 from sweeper.drain import Drained, EngineLimits, LoopFailed, Why, drain
-from sweeper.ledger.contract import Run
+from sweeper.errors import CheckBroken, LedgerFailed, LimitReached, NoSandbox
+from sweeper.ledger.contract import Ledger, Run
 from sweeper.loop import Claims, Loop
 from sweeper.order import Hooks, Order, Tools, ladder_digest, scope, workshop
 from sweeper.policy import Scope
@@ -33,6 +37,7 @@ if TYPE_CHECKING:  # slow to import, and only paid agents need it
     from sweeper.gateway import Gateway
 
 DAY = 86400.0
+MAX_ROUNDS = "max_rounds"
 
 
 @dataclass(frozen=True)
@@ -106,30 +111,31 @@ async def _hygiene(order: Order, tools: Tools, hooks: Hooks) -> None:
 
 
 async def _drop_old_captures(tools: Tools) -> None:
-    """Captured changes are kept as evidence until their sweep has ended a later run."""
+    """Captured changes and logs are kept as evidence until their sweep has begun a later run."""
+    # refs before runs: a run that begins in between has none among these yet
+    captured = {name.split("/")[2] for name in await tools.repo.refs("refs/sweeper/")}
+    logged = {entry.name for entry in os.scandir(tools.state / "logs")} if (tools.state / "logs").is_dir() else set()
     kept: set[str] = set()
     newest: set[str] = set()
     for run in await tools.ledger.runs(limit=1000):
         if run.sweep not in newest or not run.ended:
             kept.add(run.id)
         newest.add(run.sweep)
-    found = {name.split("/")[2] for name in await tools.repo.refs("refs/sweeper/")}
-    for old in found - kept:
+    for old in captured - kept:
         await tools.repo.delete_refs(f"refs/sweeper/{old}/")
+    for old in logged - kept:
+        await anyio.to_thread.run_sync(partial(shutil.rmtree, tools.state / "logs" / old, ignore_errors=True))
 
 
 async def _decide(name: str, order: Order, tools: Tools, hooks: Hooks, gateway: Gateway | None) -> Sweep:
     """The sweep's run: the one of equal base and configuration, or a new one."""
-    config, digest = order.sweeps[name], order.digest(name)
-    if order.selection is not None:
-        digest = f"{digest} {order.selection.digest}"
+    config, digest = order.sweeps[name], order.run_digest(name)
     base = await tools.repo.resolve(order.base)
     run = None if order.fresh else await tools.ledger.latest_run(name, base, digest)
     if run is None:
         run = Run(id=new_run_id(), sweep=name, base=base, digest=digest, tip=base, created=time.time())
-        await tools.ledger.create_run(run)
-        await tools.ledger.note(run.id, "config", config.model_dump(mode="json"))
-        await tools.ledger.note(run.id, "check", list(argv(config.check)))
+        notes = {"config": config.model_dump(mode="json"), "check": list(argv(config.check))}
+        await tools.ledger.create_run(run, notes | {"selected": order.selection is not None})
     else:
         hooks.say(f"{name}: goes on with run {run.id}, round {run.round}")
         if run.ended:
@@ -162,27 +168,44 @@ async def _fan_out(sweeps: Sequence[Sweep], order: Order, tools: Tools, hooks: H
     fire_id = tools.owner.id
     loops: list[Loop] = list(sweeps)
     claims: dict[str, Claims] = {sweep.name: sweep.claims for sweep in sweeps}
+    stop = anyio.Event()
+    failure: LoopFailed | None = None
     async with anyio.create_task_group() as group:
-        group.start_soon(_watch_lease, tools, hooks)
-        drained = await drain(
-            loops,
-            claims,
-            limits,
-            journal=lambda row: tools.ledger.journal(fire_id, row),
-            on_event=hooks.on_event,
-            cancel=hooks.cancel,
-        )
+        group.start_soon(_until, hooks.cancel, stop)
+        group.start_soon(_watch_lease, tools.ledger, stop)
+        try:
+            drained = await drain(
+                loops,
+                claims,
+                limits,
+                journal=lambda row: tools.ledger.journal(fire_id, row),
+                on_event=hooks.on_event,
+                cancel=stop,
+            )
+        except LoopFailed as problem:  # raised in here it would come out as a group
+            failure = problem
         group.cancel_scope.cancel()
+    if tools.ledger.lost:
+        raise LedgerFailed(
+            "the lease on the ledger could not be renewed in time: another coordinator may go on",
+            hint="`sweeper resume` goes on from here; nothing is lost",
+        )
+    if failure is not None:
+        raise failure
     return drained
 
 
-async def _watch_lease(tools: Tools, hooks: Hooks) -> None:
-    """A coordinator whose lease is lost may be taken for dead by another one: it stops, and nothing of it is merged."""
+async def _until(cancel: anyio.Event, stop: anyio.Event) -> None:
+    await cancel.wait()
+    stop.set()
+
+
+async def _watch_lease(ledger: Ledger, stop: anyio.Event) -> None:
+    """A coordinator whose lease is lost may be taken for dead by another one, so it stops."""
     while True:
         await anyio.sleep(1)
-        if tools.ledger.lost:
-            hooks.say("the lease on the ledger could not be renewed in time: this run stops; `sweeper resume` goes on")
-            hooks.cancel.set()
+        if ledger.lost:
+            stop.set()
             return
 
 
@@ -193,6 +216,8 @@ async def _finish(sweeps: Sequence[Sweep], drained: Drained, tools: Tools, hooks
         if drained.why in (Why.LIMIT, Why.STOPPED) and sweep.run.phase == "fanout":
             await sweep.close()
         ended = "" if drained.why is Why.CANCELLED else drained.reason or str(drained.why)
+        if drained.why is Why.DRAINED and not sweep.drained:
+            ended = MAX_ROUNDS
         if ended:
             await tools.ledger.end_run(sweep.run.id, ended)
         await show(sweep.run, tools.repo, tools.ledger, hooks.say)
@@ -202,7 +227,11 @@ async def _finish(sweeps: Sequence[Sweep], drained: Drained, tools: Tools, hooks
 
 def _exit_code(reports: Sequence[SweepReport], drained: Drained) -> int:
     if drained.why is Why.LIMIT or drained.reason.startswith(MONEY):
-        return 5
+        return LimitReached.exit_code
+    if any(report.ended == MAX_ROUNDS for report in reports):
+        return LimitReached.exit_code
+    if drained.why is Why.STOPPED:
+        return NoSandbox.exit_code if "sandbox" in drained.reason else CheckBroken.exit_code
     return 0 if all(report.drained for report in reports) else 1
 
 

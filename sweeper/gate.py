@@ -12,9 +12,10 @@ import anyio
 
 from sweeper.backlog.fingerprint import compare
 from sweeper.backlog.junit import failed_tests
-from sweeper.config import argv
+from sweeper.bisect import GateBroken
+from sweeper.commands import argv
 from sweeper.ground import Ground, Workshop
-from sweeper.records import Change, CheckResult, CheckState, Finding
+from sweeper.records import Change, CheckResult, CheckState, Finding, SkipReason
 from sweeper.sandbox.contract import Clocks, Name, Role
 from sweeper.trial import end_of, tail
 
@@ -68,7 +69,10 @@ class Gate:
         self.runs = 0
 
     async def judge(self, changes: tuple[Change, ...]) -> TreeVerdict:
-        """Judge the ground plus changes. Raises SandboxFailed: a gate that can't run is broken, never green."""
+        """Judge the ground plus changes.
+
+        Raises SandboxFailed or GateBroken: a gate that can't run is broken, never green and no unit's fault.
+        """
         index, self.runs = self.runs, self.runs + 1
         verdicts: dict[str, TreeVerdict] = {}
 
@@ -78,10 +82,13 @@ class Gate:
         async def test() -> None:
             verdicts["test"] = await self._test(changes, index)
 
-        async with anyio.create_task_group() as group:
-            group.start_soon(check)
-            if self.base.tests not in (Tests.NONE, Tests.UNPROVEN):
-                group.start_soon(test)
+        try:
+            async with anyio.create_task_group() as group:
+                group.start_soon(check)
+                if self.base.tests not in (Tests.NONE, Tests.UNPROVEN):
+                    group.start_soon(test)
+        except ExceptionGroup as several:
+            raise first_of(several) from several
         red = next((v for v in (verdicts["check"], verdicts.get("test")) if v is not None and v.red), None)
         return red or verdicts["check"]
 
@@ -89,14 +96,24 @@ class Gate:
         checked = await self.workshop.check.run(self._name(index, Role.GATE), self.ground.snapshot, changes=changes)
         result = checked.result
         if result.state is CheckState.BROKEN:
+            if checked.facts.oom or checked.facts.clock or await self._broken_anyway():
+                raise GateBroken(f"the gate's check could not run: {result.why}")
             return TreeVerdict(True, "check broken", tuple(result.why.splitlines()[:MAX_LINES]), result)
         contents = {change.path: change.data or b"" for change in changes}
         after = self.ground.baseline.stamp(result.findings, contents)
         new = compare(self.ground.baseline.all(), after).new
         stamped = replace(result, findings=tuple(after))
+        unread = _unparsed(result) - _unparsed(self.ground.result)
+        if unread:
+            return TreeVerdict(True, "does not parse", tuple(sorted(unread)[:MAX_LINES]), stamped)
         if new:
             return TreeVerdict(True, "new findings", tuple(map(_describe, new[:MAX_LINES])), stamped)
         return TreeVerdict(False, result=stamped)
+
+    async def _broken_anyway(self) -> bool:
+        """Does the check not even work on the ground any more? Then no unit broke it."""
+        checked = await self.workshop.check.run(self._name(self.runs, Role.CHECK), self.ground.snapshot)
+        return checked.result.state is CheckState.BROKEN
 
     async def _test(self, changes: tuple[Change, ...], index: int) -> TreeVerdict:
         run = await run_tests(self.workshop, self.ground, self._name(index, Role.GATE, tests=True), changes)
@@ -109,6 +126,16 @@ class Gate:
 
     def _name(self, index: int, role: Role, *, tests: bool = False) -> Name:
         return Name(self.workshop.run, self.workshop.name, self.round, role, 2 * index + tests)
+
+
+def _unparsed(result: CheckResult) -> set[str]:
+    return {skip.path for skip in result.skips if skip.reason is SkipReason.NOT_PARSED}
+
+
+def first_of(several: BaseExceptionGroup[BaseException]) -> BaseException:
+    """The first leaf of a group: what one of several tasks really raised."""
+    first = several.exceptions[0]
+    return first_of(first) if isinstance(first, BaseExceptionGroup) else first
 
 
 def _describe(finding: Finding) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import posixpath
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,20 +15,20 @@ from sweeper.backlog.check import Check, Sandboxing
 from sweeper.backlog.child import Parser
 from sweeper.backlog.tools import Tool, recognise
 from sweeper.backlog.tools.commandline import unwrap
-from sweeper.config import LimitsConfig, RungConfig, SandboxConfig, SweepConfig, argv
+from sweeper.commands import argv
+from sweeper.config import LimitsConfig, RungConfig, SandboxConfig, SweepConfig
 from sweeper.errors import ConfigError
 from sweeper.ground import Selection, Workshop
 from sweeper.ledger.contract import Ledger
 from sweeper.policy import Scope
 from sweeper.records import Owner
 from sweeper.repo import Repo
-from sweeper.sandbox.contract import Backend, Clocks, Limits, Toolchain
+from sweeper.sandbox.contract import Backend, Limits, Toolchain
 
 if TYPE_CHECKING:  # slow to import, and only paid agents need it
     from sweeper.gateway import Gateway, Provider
 
 LOCAL_FOLDERS = ("node_modules/.bin", ".venv/bin")
-SANDBOX_GRACE = 3600.0  # a sandbox may be reaped by anybody so long after its own clocks must have ended it
 
 
 @dataclass(frozen=True)
@@ -48,6 +47,10 @@ class Order:
     sandbox: SandboxConfig = field(default_factory=SandboxConfig)
     lease: float = 60.0
     providers: tuple[Provider, ...] = ()
+
+    def run_digest(self, name: str) -> str:
+        """What tells this sweep's run from another one on the same base: its configuration and what was handed in."""
+        return f"{self.digest(name)} {self.selection.digest}" if self.selection else self.digest(name)
 
 
 @dataclass(frozen=True)
@@ -87,7 +90,6 @@ def workshop(
         logs=tools.state / "logs" / run,
         limits=_limits(order.sandbox),
         fire=tools.owner.id,
-        deadline=time.time() + (order.limits.wall or 0.0) + _longest(config) + SANDBOX_GRACE,
     )
     check = Check(
         sandboxing,
@@ -169,7 +171,3 @@ def ladder_digest(ladder: Sequence[RungConfig]) -> str:
 
 def _limits(config: SandboxConfig) -> Limits:
     return Limits(config.memory, config.pids, config.cpus, config.disk, config.output)
-
-
-def _longest(config: SweepConfig) -> float:
-    return max((rung.clocks.wall for rung in config.ladder), default=Clocks().wall)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sweeper import agents, ladder
-from sweeper.config import LimitsConfig, RungConfig, SweepConfig, argv
+from sweeper.commands import argv
+from sweeper.config import LimitsConfig, RungConfig, SweepConfig
 from sweeper.ground import Ground, Workshop, agreeing_check, choose, stand_on, survey
 from sweeper.ledger.contract import Ledger
 from sweeper.loop import Go
@@ -14,8 +15,6 @@ from sweeper.prompt import render
 from sweeper.records import History, Unit, UnitState
 from sweeper.report.model import PlannedUnit, SweepPlan
 from sweeper.trial import Job, briefing_of
-
-PLAN_RUN = "plan"
 
 
 async def plan(
@@ -31,8 +30,8 @@ async def plan(
 async def _plan(name: str, order: Order, tools: Tools, hooks: Hooks, ledger: Ledger | None, prompts: bool) -> SweepPlan:
     config = order.sweeps[name]
     base = await tools.repo.resolve(order.base)
-    run = None if order.fresh or ledger is None else await ledger.latest_run(name, base, order.digest(name))
-    shop = workshop(name, config, order, tools, PLAN_RUN)
+    run = None if order.fresh or ledger is None else await ledger.latest_run(name, base, order.run_digest(name))
+    shop = workshop(name, config, order, tools, f"plan-{tools.owner.id[:12]}")
     ground = await stand_on(shop, run.tip if run else base, 0)
     check, why = await agreeing_check(shop, ground)
     chosen, missing = await choose(tools.repo, ground, order.selection) if order.selection else (None, [])

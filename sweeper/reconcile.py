@@ -70,7 +70,7 @@ async def _salvage(
     if handle is None or handle.running or await repo.find_ref(ref):
         return False
     queued = await ledger.unit(None, attempt.unit)
-    run = next((run for run in await ledger.runs(limit=1000) if run.id == attempt.run), None)
+    run = await ledger.run(attempt.run)
     scope = scope_of(queued.unit) if queued else None
     if queued is None or run is None or scope is None:
         return False

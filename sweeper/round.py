@@ -36,7 +36,6 @@ class Barrier:
     tip: str
     merged: dict[str, str]
     sent_on: tuple[tuple[str, Outcome], ...]
-    gate_runs: int
     result: CheckResult | None = field(repr=False, default=None)
 
 
@@ -60,7 +59,7 @@ async def close_round(workshop: Workshop, ground: Ground, ledger: Ledger, run: R
     done = merged.merged | dict.fromkeys(merged.empty, merged.tip)
     await ledger.close_round(run.id, run.round, merged.tip, done, [outcome for _, outcome in sent_on])
     await _note_gate(ledger, run, gate, culprits, sent_on)
-    return Barrier(merged.tip, merged.merged, tuple(sent_on), gate.runs, verdict.result if verdict else None)
+    return Barrier(merged.tip, merged.merged, tuple(sent_on), verdict.result if verdict else None)
 
 
 async def _note_gate(

@@ -12,7 +12,7 @@ from dataclasses import replace
 from sweeper import ladder
 from sweeper.attempt import Job, attempt, ref_of
 from sweeper.classify import common_failure
-from sweeper.errors import StaleClaim
+from sweeper.errors import ConfigError, StaleClaim
 from sweeper.gate import TestBase, test_base
 from sweeper.ground import (
     Chosen,
@@ -29,7 +29,7 @@ from sweeper.ground import (
 )
 from sweeper.ledger.contract import Ledger, Queued, Run
 from sweeper.loop import Decision, Go, Hold, Idle, Page, Pause, RetryAt, Settled, Slot, Stop
-from sweeper.records import Claim, History, Outcome, Unit, UnitState, Usage
+from sweeper.records import Claim, History, Kind, Outcome, Unit, UnitState, Usage
 from sweeper.round import Barrier, close_round
 
 Say = Callable[[str], None]
@@ -64,7 +64,7 @@ class SweepClaims:
 
 
 class Sweep:
-    """One sweep of one fire: `begin` before it is drained, `finish` after it.
+    """One sweep of one fire: `begin` before it is drained, `close` after an early end.
 
     `ladder_digest` tells one ladder from another: a unit's place does not outlive a change of it.
     """
@@ -128,7 +128,7 @@ class Sweep:
             unit=unit.unit,
             rung=row.rung,
             number=row.number,
-            earlier=await self._earlier(unit.key, len(history.outcomes)),
+            earlier=await self._earlier(unit.key, history),
             captured=captured,
             memory_factor=ladder.memory_factor(history),
         )
@@ -242,7 +242,13 @@ class Sweep:
 
     async def _select(self) -> None:
         """What was handed in as the backlog: kept with the run, so that a resumed one has it too."""
-        kept = (await self.ledger.notes(self.run.id)).get("selection")
+        notes = await self.ledger.notes(self.run.id)
+        kept = notes.get("selection")
+        if kept is None and notes.get("selected") and self._selection is None:
+            raise ConfigError(
+                f"run {self.run.id} was given its findings with --from and was stopped before they were stored",
+                hint="run it again with --from",
+            )
         if kept is not None:
             self._chosen = Chosen(Counter(kept))
         elif self._selection is not None:
@@ -271,7 +277,9 @@ class Sweep:
             if cursor is None:
                 return found
 
-    async def _earlier(self, key: str, count: int) -> Sequence[Outcome]:
+    async def _earlier(self, key: str, history: History) -> Sequence[Outcome]:
+        """The outcomes since the unit's last reset; a conflict or an ejection stands in its attempt's own row."""
+        count = sum(kind not in (Kind.CONFLICT, Kind.EJECTED) for _, kind, _ in history.outcomes)
         if not count:
             return ()
         landed = [row.outcome async for row in self.ledger.attempts(unit=key) if row.outcome is not None]

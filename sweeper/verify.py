@@ -14,7 +14,7 @@ from sweeper.backlog.check import Check
 from sweeper.backlog.fingerprint import Difference, compare, line_hashes, stamp
 from sweeper.backlog.paths import to_root
 from sweeper.records import Change, CheckResult, CheckState, Finding, SkipReason, Unit
-from sweeper.sandbox.contract import Name, Snapshot
+from sweeper.sandbox.contract import Facts, Name, Snapshot
 
 
 class Baseline:
@@ -63,11 +63,11 @@ class Judgement:
     """What the verifier saw. `result.state` BROKEN means that nothing was proven.
 
     `targeted`: how many of the unit's own findings remain. `difference`: over the unit's paths, or over
-    everything where a whole run judged. `unparsable`: paths of the unit that no longer parse.
+    everything where a whole run judged. `unparsable`: paths of the unit, or changed with it, that no longer parse.
     """
 
     command: tuple[str, ...]
-    exit_code: int | None
+    facts: Facts
     result: CheckResult = field(repr=False)
     difference: Difference
     targeted: int
@@ -87,14 +87,15 @@ async def verify(
         wanted = set(unit.paths)
         after = [finding for finding in after if finding.path in wanted]
     paths = set(unit.paths)
+    touched = paths | contents.keys()
     return Judgement(
         command=command,
-        exit_code=checked.exit_code,
+        facts=checked.facts,
         result=checked.result,
         difference=compare(before, after),
         targeted=len(compare(unit.findings, [f for f in after if f.path in paths]).remaining),
         unparsable=tuple(
-            sorted({s.path for s in checked.result.skips if s.reason is SkipReason.NOT_PARSED and s.path in paths})
+            sorted({s.path for s in checked.result.skips if s.reason is SkipReason.NOT_PARSED and s.path in touched})
         ),
     )
 

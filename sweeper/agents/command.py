@@ -7,7 +7,8 @@ the names that the providers' own libraries read.
 from __future__ import annotations
 
 from sweeper.agents.contract import Left, Needs, Printed, Start, Task
-from sweeper.config import RungConfig, argv
+from sweeper.commands import argv, with_files
+from sweeper.config import RungConfig
 from sweeper.errors import ConfigError
 from sweeper.sandbox.contract import INPUTS
 
@@ -50,14 +51,5 @@ def read(printed: Printed) -> Left:
 
 
 def expand(template: tuple[str, ...], files: tuple[str, ...]) -> tuple[str, ...]:
-    """`{files}` as a word of its own becomes the files, `{prompt}` the prompt's path; anything else is literal.
-
-    A name that starts with "-" gets "./" in front, so that no file can pose as an option.
-    """
-    words: list[str] = []
-    for word in template:
-        if word == "{files}":
-            words.extend("./" + name if name.startswith("-") else name for name in files)
-        else:
-            words.append(word.replace("{prompt}", f"{INPUTS}/{PROMPT}"))
-    return tuple(words)
+    """`{files}` becomes the files, `{prompt}` within a word the prompt's path."""
+    return with_files([word.replace("{prompt}", f"{INPUTS}/{PROMPT}") for word in template], files)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import time
 from collections import ChainMap
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -16,10 +17,12 @@ from typing import Any
 
 from sweeper.backlog.child import Parser
 from sweeper.backlog.tools import Tool
+from sweeper.commands import with_files
 from sweeper.records import BaseEntry, Change, CheckResult, CheckState, Listing
-from sweeper.sandbox.contract import Backend, Clocks, Layer, Limits, Name, Snapshot, Spec, nothing_wanted
+from sweeper.sandbox.contract import Backend, Clocks, Facts, Limits, Name, Snapshot, Spec, nothing_wanted
 
 PLAIN = {"NO_COLOR": "1"}  # the sandbox has no terminal; some tools colour their output all the same
+GRACE = 600.0  # seconds after its own clock must have ended a sandbox, anybody may remove it
 MAX_ARGUMENT_BYTES = 100_000  # a longer file list is checked as a whole run instead
 
 
@@ -31,12 +34,12 @@ class Sandboxing:
     logs: Path
     limits: Limits = field(default_factory=Limits)
     fire: str = ""
-    deadline: float = 0.0
 
     def spec(self, name: Name, snapshot: Snapshot, argv: tuple[str, ...], **more: Any) -> Spec:
         folder = self.logs / str(name)
         folder.mkdir(parents=True, exist_ok=True)
         more.setdefault("limits", self.limits)
+        clocks: Clocks = more.setdefault("clocks", Clocks())
         return Spec(
             name=name,
             snapshot=snapshot,
@@ -44,7 +47,7 @@ class Sandboxing:
             stdout=folder / "stdout",
             stderr=folder / "stderr",
             fire=self.fire,
-            deadline=self.deadline,
+            deadline=time.time() + clocks.wall + GRACE,
             **more,
         )
 
@@ -55,8 +58,7 @@ class Sandboxing:
 @dataclass(frozen=True, slots=True)
 class Checked:
     result: CheckResult
-    exit_code: int | None
-    layer: Layer = field(repr=False, default=Layer())
+    facts: Facts
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,17 +78,17 @@ class Check:
     def without_unit_check(self) -> Check:
         return replace(self, unit_argv=())
 
+    def with_memory(self, factor: int) -> Check:
+        """The same check with so many times the memory."""
+        limits = self.sandboxing.limits
+        larger = replace(limits, memory=limits.memory * factor)
+        return self if factor == 1 else replace(self, sandboxing=replace(self.sandboxing, limits=larger))
+
     def command_for(self, files: Sequence[str]) -> tuple[str, ...]:
         """The command that judges these files (relative to the sweep's root); the whole check if it must."""
         if not self.unit_argv or sum(len(name) + 1 for name in files) > MAX_ARGUMENT_BYTES:
             return self.argv
-        words: list[str] = []
-        for word in self.unit_argv:
-            if word == "{files}":
-                words.extend("./" + name if name.startswith("-") else name for name in files)
-            else:
-                words.append(word)
-        return tuple(words)
+        return with_files(self.unit_argv, files)
 
     async def run(
         self,
@@ -128,7 +130,7 @@ class Check:
             result = replace(result, why=f"{result.why}\nwhat it printed: {spec.stdout.parent}")
         else:
             self.sandboxing.drop_logs(name)
-        return Checked(result, ran.facts.exit_code, ran.layer)
+        return Checked(result, ran.facts)
 
 
 def _with(listing: Listing, changes: Sequence[Change]) -> Listing:

@@ -12,7 +12,8 @@ from pathlib import Path
 
 from sweeper import agents, configfile
 from sweeper.cli import wiring
-from sweeper.config import Config, RungConfig, SweepConfig, argv
+from sweeper.commands import argv
+from sweeper.config import Config, RungConfig, SweepConfig
 from sweeper.errors import SweeperError
 from sweeper.repo import Repo
 from sweeper.repo.run import Git

@@ -9,7 +9,8 @@ from pathlib import Path
 from sweeper import configfile
 from sweeper.cli import wiring
 from sweeper.cli.console import Console
-from sweeper.config import Config, SweepConfig, argv
+from sweeper.commands import argv
+from sweeper.config import Config, SweepConfig
 from sweeper.errors import ConfigError
 from sweeper.ledger.contract import Ledger, Queued, Run
 from sweeper.records import UnitState

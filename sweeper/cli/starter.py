@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from sweeper.backlog import detect
 from sweeper.backlog.detect import Found
 from sweeper.backlog.tools import recognise
-from sweeper.config import argv
+from sweeper.commands import argv
 from sweeper.records import Listing
 
 # Base names of the files that `detect` reads, and of pytest's configuration.

@@ -16,7 +16,8 @@ from sweeper import configfile
 from sweeper.backlog.tools import GENERIC, recognise
 from sweeper.cli.console import Console
 from sweeper.cli.options import Wanted
-from sweeper.config import Config, SweepConfig, argv
+from sweeper.commands import argv
+from sweeper.config import Config, SweepConfig
 from sweeper.errors import ConfigError
 from sweeper.order import with_default_ladder
 

@@ -42,8 +42,8 @@ def build(
 ) -> int:
     """Make toolchains ahead of the first run: those of these sweeps, or of all configured ones.
 
-    NAME may also be one of the images that ship (generic, go, node, python, ruby, rust, shell); that
-    needs a docker engine.
+    NAME may also be one of the images that ship, such as node, python or shell; that needs a docker
+    engine.
     """
     import anyio
 

@@ -219,10 +219,6 @@ def _certificates(config: SandboxConfig) -> Path | None:
     return Path(config.ca_certificates).expanduser() if config.ca_certificates else None
 
 
-def toolchains(sweeps: Sequence[SweepConfig]) -> list[Toolchain]:
-    return [Toolchain(name=sweep.toolchain, image=sweep.image) for sweep in sweeps]
-
-
 @asynccontextmanager
 async def entered(repo: Repo, config: Config) -> AsyncIterator[Ledger]:
     """The ledger, with this process as an owner in it."""

@@ -120,6 +120,8 @@ class Engine:
         self._broken = self._broken or problem
 
     def _failed(self, loop: str, key: str | None, problem: Exception) -> m.LoopFailed:
+        while isinstance(problem, ExceptionGroup):  # what a loop's own tasks raised, not that they were tasks
+            problem = problem.exceptions[0]
         self._failures.setdefault(loop, problem)
         return m.LoopFailed(loop, key, said(problem))
 

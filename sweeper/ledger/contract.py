@@ -9,7 +9,7 @@ is stored of it. A unit is queued for a round: `page` gives the OPEN units whose
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -125,11 +125,17 @@ class Ledger(Protocol):
     async def drop_dispatcher(self, sweep: str) -> None: ...
 
     # --- runs and rounds ---
-    async def create_run(self, run: Run) -> None: ...
+    # Once another owner holds the dispatcher lease of a run's sweep, `open_round`, `close_round`, `end_run`,
+    # `reopen_run` and `note` raise errors.StaleClaim. While nobody holds it, anybody may write.
+    async def create_run(self, run: Run, notes: Mapping[str, Any] | None = None) -> None:
+        """The run and its first notes, in one transaction."""
+
+    async def run(self, id: str) -> Run | None: ...
 
     async def latest_run(self, sweep: str, base: str | None = None, digest: str | None = None) -> Run | None: ...
 
-    async def runs(self, limit: int = 20) -> Sequence[Run]: ...
+    async def runs(self, limit: int = 20, sweep: str | None = None) -> Sequence[Run]:
+        """The newest first; of one sweep, or of all."""
 
     async def open_round(
         self, run: str, number: int, units: Iterable[Queued], skips: Sequence[Skip], *, fresh: bool
@@ -138,14 +144,16 @@ class Ledger(Protocol):
         whose `place` changed starts anew; otherwise `place` is only updated. A HELD unit stays held unless
         reset; a SETTLED one that has findings again is OPEN with an empty history. Units of this sweep that
         are not in `units` become SETTLED ("gone"). Sets run.round, phase "fanout". Written in chunks, the
-        run's row last, so that a crash in between just opens the round again."""
+        run's row last, so that a crash in between just opens the round again; only that last step, which also
+        settles what is gone, asks for the dispatcher lease."""
 
     async def close_round(
         self, run: str, number: int, tip: str, merged: dict[str, str], ejected: Sequence[Outcome]
     ) -> None:
         """The barrier's result: VERIFIED units in `merged` (key -> commit) become SETTLED, or OPEN for the next
-        round when their outcome was PARTIAL; `ejected` outcomes (EJECTED, CONFLICT) are appended to their
-        unit's history and the unit is OPEN for the next round. Sets run.tip and phase "check"."""
+        round when their outcome was PARTIAL. An `ejected` outcome (EJECTED, CONFLICT) is appended to its unit's
+        history and replaces the outcome of its attempt; the unit is OPEN for the next round, its `why` is
+        "<kind>: <reason>". Sets run.tip and phase "check"."""
 
     async def end_run(self, run: str, why: str) -> None: ...
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from sweeper.errors import ConfigError, LedgerFailed
+from sweeper.errors import ConfigError, LedgerFailed, StaleClaim
 from sweeper.ledger.connection import Connection
 from sweeper.ledger.contract import AttemptRow, Queued, Run
 from sweeper.ledger.encode import (
@@ -16,6 +16,7 @@ from sweeper.ledger.encode import (
     body_to,
     head,
     history_line,
+    outcome_to,
     queued_from,
     run_from,
     to_bytes,
@@ -53,25 +54,39 @@ def latest_run(connection: Connection, sweep: str, base: str | None, digest: str
     return run_from(rows[0]) if rows else None
 
 
-def runs(connection: Connection, limit: int) -> list[Run]:
-    rows = connection.rows(f"SELECT {RUN_COLUMNS} FROM run ORDER BY position DESC LIMIT ?", limit)
+def run(connection: Connection, id: str) -> Run | None:
+    rows = connection.rows(f"SELECT {RUN_COLUMNS} FROM run WHERE id = ?", id)
+    return run_from(rows[0]) if rows else None
+
+
+def runs(connection: Connection, limit: int, sweep: str | None) -> list[Run]:
+    where, values = (" WHERE sweep = ?", [sweep]) if sweep is not None else ("", [])
+    rows = connection.rows(f"SELECT {RUN_COLUMNS} FROM run{where} ORDER BY position DESC LIMIT ?", *values, limit)
     return [run_from(row) for row in rows]
 
 
 def set_ended(connection: Connection, run: str, why: str) -> None:
-    changed = connection.run("UPDATE run SET ended = ? WHERE id = ?", to_json(why), run)
-    require_run(run, changed)
-
-
-def require_run(run: str, found: int) -> None:
-    if not found:
-        raise LedgerFailed(f"the ledger has no run {run}", hint="`sweeper status` lists the runs")
+    connection.run("UPDATE run SET ended = ? WHERE id = ?", to_json(why), run)
 
 
 def sweep_of(connection: Connection, run: str) -> str:
+    """Raises LedgerFailed if there is no such run."""
     rows = connection.rows("SELECT sweep FROM run WHERE id = ?", run)
-    require_run(run, len(rows))
+    if not rows:
+        raise LedgerFailed(f"the ledger has no run {run}", hint="`sweeper status` lists the runs")
     return str(rows[0][0])
+
+
+def require_dispatcher(connection: Connection, run: str, owner: str) -> None:
+    """Raises errors.StaleClaim if the dispatcher lease of the run's sweep is another owner's."""
+    sweep = sweep_of(connection, run)
+    # Mine is locked too: nobody takes it over between this look and the commit.
+    rows = connection.rows(f"SELECT owner FROM dispatcher WHERE sweep = ?{connection.for_update}", sweep)
+    if rows and rows[0][0] != owner:
+        raise StaleClaim(
+            f"the dispatcher lease of sweep {sweep!r} is not held by this coordinator any more",
+            hint="another coordinator runs the sweep and goes on from what was stored; `sweeper status` shows it",
+        )
 
 
 # --- rounds ---
@@ -124,7 +139,7 @@ def finish_opening(connection: Connection, run: str, number: int, skips: Sequenc
 def close_round(
     connection: Connection, run: str, number: int, tip: str, merged: dict[str, str], ejected: Sequence[Outcome]
 ) -> None:
-    leave = "UPDATE unit SET state = ?, round = ?, history = history || ? WHERE key = ? AND state = 'verified'"
+    leave = "UPDATE unit SET state = ?, round = ? WHERE key = ? AND state = 'verified'"
     for key, commit in merged.items():
         rows = connection.rows(
             "SELECT number, kind FROM attempt WHERE unit = ? AND late = 0 AND state = 'landed'"
@@ -133,14 +148,28 @@ def close_round(
         )
         partial = bool(rows) and rows[0][1] == Kind.PARTIAL.value
         state, next_round = (UnitState.OPEN, number + 1) if partial else (UnitState.SETTLED, number)
-        if connection.run(leave, state.value, next_round, "", key) and rows:
+        if connection.run(leave, state.value, next_round, key) and rows:
             sql = "UPDATE attempt SET merged = ? WHERE unit = ? AND number = ? AND late = 0"
             connection.run(sql, commit, key, rows[0][0])
     for outcome in ejected:
-        line = history_line(outcome.rung, outcome.kind, outcome.evidence.reason)
-        connection.run(leave, UnitState.OPEN.value, number + 1, line, outcome.unit)
-    changed = connection.run("UPDATE run SET tip = ?, phase = 'check' WHERE id = ?", tip, run)
-    require_run(run, changed)
+        eject(connection, outcome, number + 1)
+    connection.run("UPDATE run SET tip = ?, phase = 'check' WHERE id = ?", tip, run)
+
+
+def eject(connection: Connection, outcome: Outcome, next_round: int) -> None:
+    """The barrier's word on a verified attempt replaces the attempt's own: what was spent on it stays."""
+    kind, reason = outcome.kind, outcome.evidence.reason
+    line, why = history_line(outcome.rung, kind, reason), to_json(f"{kind.value}: {reason}")
+    left = connection.run(
+        "UPDATE unit SET state = 'open', round = ?, history = history || ?, why = ?"
+        " WHERE key = ? AND state = 'verified'",
+        *(next_round, line, why, outcome.unit),
+    )
+    if left:
+        connection.run(
+            "UPDATE attempt SET kind = ?, outcome = ? WHERE unit = ? AND number = ? AND late = 0 AND state = 'landed'",
+            *(kind.value, outcome_to(outcome), outcome.unit, outcome.attempt),
+        )
 
 
 # --- queue ---

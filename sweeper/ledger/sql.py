@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import time
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from functools import partial
 from pathlib import Path
@@ -124,14 +124,32 @@ class SqlLedger:
 
     # --- runs and rounds ---
 
-    async def create_run(self, run: Run) -> None:
-        await self._writer.call(partial(rounds.create_run, run=run))
+    async def create_run(self, run: Run, notes: Mapping[str, Any] | None = None) -> None:
+        def create(connection: Connection) -> None:
+            rounds.create_run(connection, run)
+            for name, value in (notes or {}).items():
+                story.note(connection, run.id, name, value)
+
+        await self._writer.call(create)
+
+    async def run(self, id: str) -> Run | None:
+        return await self._reader.call(partial(rounds.run, id=id))
 
     async def latest_run(self, sweep: str, base: str | None = None, digest: str | None = None) -> Run | None:
         return await self._reader.call(partial(rounds.latest_run, sweep=sweep, base=base, digest=digest))
 
-    async def runs(self, limit: int = 20) -> Sequence[Run]:
-        return await self._reader.call(partial(rounds.runs, limit=limit))
+    async def runs(self, limit: int = 20, sweep: str | None = None) -> Sequence[Run]:
+        return await self._reader.call(partial(rounds.runs, limit=limit, sweep=sweep))
+
+    async def _dispatch(self, run: str, work: Callable[[Connection], None]) -> None:
+        """Write to a run, unless the dispatcher lease of its sweep is another owner's by now."""
+        me = self._owner.id if self._owner is not None else ""
+
+        def fenced(connection: Connection) -> None:
+            rounds.require_dispatcher(connection, run, me)
+            work(connection)
+
+        await self._writer.call(fenced)
 
     async def open_round(
         self, run: str, number: int, units: Iterable[Queued], skips: Sequence[Skip], *, fresh: bool
@@ -139,19 +157,19 @@ class SqlLedger:
         stream = iter(units)
         while chunk := list(itertools.islice(stream, CHUNK)):
             await self._writer.call(partial(rounds.store_units, run=run, number=number, units=chunk, fresh=fresh))
-        await self._writer.call(partial(rounds.finish_opening, run=run, number=number, skips=skips))
+        await self._dispatch(run, partial(rounds.finish_opening, run=run, number=number, skips=skips))
 
     async def close_round(
         self, run: str, number: int, tip: str, merged: dict[str, str], ejected: Sequence[Outcome]
     ) -> None:
         work = partial(rounds.close_round, run=run, number=number, tip=tip, merged=merged, ejected=ejected)
-        await self._writer.call(work)
+        await self._dispatch(run, work)
 
     async def end_run(self, run: str, why: str) -> None:
-        await self._writer.call(partial(rounds.set_ended, run=run, why=why or "ended"))
+        await self._dispatch(run, partial(rounds.set_ended, run=run, why=why or "ended"))
 
     async def reopen_run(self, run: str) -> None:
-        await self._writer.call(partial(rounds.set_ended, run=run, why=""))
+        await self._dispatch(run, partial(rounds.set_ended, run=run, why=""))
 
     # --- queue ---
 
@@ -234,7 +252,7 @@ class SqlLedger:
         return await self._reader.call(partial(story.skips, run=run, round=round))
 
     async def note(self, run: str, name: str, value: Any) -> None:
-        await self._writer.call(partial(story.note, run=run, name=name, value=value))
+        await self._dispatch(run, partial(story.note, run=run, name=name, value=value))
 
     async def notes(self, run: str) -> dict[str, Any]:
         return await self._reader.call(partial(story.notes, run=run))

@@ -178,8 +178,8 @@ def build_context(name: str, certificates: bytes) -> dict[str, bytes]:
 
 
 def definitions_here() -> list[str]:
-    """The names of the toolchains that ship."""
-    return sorted(path.parent.name for path in data_folder("sandboxes").glob("*/Dockerfile"))
+    """The names of the toolchains that ship: what is laid over one of them (an agent) has no authorities of its own."""
+    return sorted(path.parent.name for path in data_folder("sandboxes").glob(f"*/{CERTIFICATES}"))
 
 
 def packed(files: Mapping[str, bytes], *, uid: int = 0, gid: int = 0, mode: int = 0o644) -> io.BytesIO:

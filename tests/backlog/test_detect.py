@@ -10,7 +10,8 @@ from sweeper.backlog.detect import READ, Found, linters
 from sweeper.backlog.signs import SIGNS
 from sweeper.backlog.tools import GENERIC, RUFF, TOOLS, recognise
 from sweeper.cli import starter
-from sweeper.config import Config, argv
+from sweeper.commands import argv
+from sweeper.config import Config
 from sweeper.order import with_default_ladder
 from sweeper.records import BaseEntry
 from tests.backlog.samples import tree

@@ -9,7 +9,7 @@ import pytest
 from sweeper.cli.console import Console
 from sweeper.cli.options import Wanted
 from sweeper.cli.sweeps import settle
-from sweeper.config import argv
+from sweeper.commands import argv
 from sweeper.errors import ConfigError
 
 FILE = """

@@ -65,7 +65,7 @@ def test_build_list_and_prune(swept: Place) -> None:
 def test_a_name_that_is_neither_is_a_mistake_of_the_user(swept: Place) -> None:
     done = swept.run("toolchain", "build", "rufff")
     assert done.code == 2
-    assert "ruff, own, generic, go, node, python, ruby, rust, shell" in done.err
+    assert "there are: ruff, own, generic, go, node, python, ruby, rust, shell" in done.err
 
 
 def test_an_image_needs_an_engine(swept: Place) -> None:

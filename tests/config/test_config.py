@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 import sweeper
-from sweeper.config import BYTES, SECONDS, Config, LimitsConfig, RungConfig, SandboxConfig, argv
+from sweeper.commands import argv
+from sweeper.config import BYTES, SECONDS, Config, LimitsConfig, RungConfig, SandboxConfig
 from sweeper.configfile import PLACES, Loaded, credential, digest, json_schema, load
 from sweeper.errors import ConfigError
 

@@ -31,7 +31,10 @@ def test_d14_a_unit_that_breaks_the_tests_is_ejected(projects: Callable[..., Pro
     project.configure(BREAKS, {"default": ["fix"]}, more=f'test = "{TEST}"')
     ended = project.run()
     assert ended.code == 0, ended.err
-    assert ended.kinds("pkg/m1.py") == ["fixed", "fixed"] or "ejected" in ended.kinds("pkg/m1.py")
+    assert ended.kinds("pkg/m1.py") == ["ejected", "fixed"]
+    (ejected, _) = ended.unit("pkg/m1.py")["tries"]
+    assert ejected["reason"] == "tests"
+    assert any("test_whole" in line for line in ejected["lines"])
     first = ended.report["gates"][0]
     assert first["red"]
     assert first["ejected"] == ["pkg/m1.py"]
@@ -75,3 +78,45 @@ def test_a_red_base_is_compared_test_by_test(projects: Callable[..., Project]) -
     assert ended.code == 1, ended.err
     assert "test by test" in ended.report["tests"]
     assert ended.report["gates"][0]["ejected"] == ["pkg/m1.py"]
+
+
+def test_a_file_in_scope_that_no_longer_parses_is_no_fix(projects: Callable[..., Project]) -> None:
+    project = projects(3)
+    (project.folder / "shared.py").write_text("import zipfile\n\nSHARED = 1\n")
+    project.commit()
+    script = {
+        "units": {"pkg/m1.py": [["fix", ["run", "sh", "-c", "echo 'def broken(:' >> shared.py"]]]},
+        "default": ["fix"],
+    }
+    project.configure(script, more='scope = ["shared.py"]')
+    ended = project.run()
+    assert ended.code == 1, ended.err
+    assert ended.kinds("pkg/m1.py") == ["not_fixed"]
+    assert "broken" not in project.show("shared.py")
+
+
+def test_rounds_that_run_out_are_a_limit(projects: Callable[..., Project]) -> None:
+    project = projects(2)
+    project.configure({"default": ["fix_some"]}, {"default": ["fix"]}, more="max_rounds = 1")
+    ended = project.run()
+    assert ended.code == 5, ended.err
+    assert ended.document["sweeps"][0]["ended"] == "max_rounds"
+    assert project.run().code == 0
+
+
+def test_one_sweep_s_failure_does_not_cost_the_other_its_branch(projects: Callable[..., Project]) -> None:
+    project = projects(2)
+    project.configure({"default": ["fix"]})
+    second = """
+[sweep.other]
+check = "ruff check --output-format json pkg"
+[[sweep.other.ladder]]
+agent = "scripted"
+run = '{"default": ["nothing"]}'
+"""
+    config = project.folder / "sweeper.toml"
+    config.write_text(config.read_text() + second)
+    ended = project.run()
+    assert ended.code == 1, ended.err
+    assert project.recount("sweeper/s") == 0
+    assert {sweep["sweep"] for sweep in ended.document["sweeps"]} == {"s", "other"}

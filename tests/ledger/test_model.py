@@ -50,6 +50,9 @@ class Modelled:
     def stands(self, claim: Claim) -> bool:
         return self.state == UnitState.CLAIMED and self.token == claim.token
 
+    def landed(self) -> int | None:
+        return max((i for i, attempt in enumerate(self.attempts, 1) if attempt.state == "landed"), default=None)
+
     def started(self) -> int | None:
         return next((i for i, attempt in enumerate(self.attempts, 1) if attempt.state == "started"), None)
 
@@ -178,20 +181,22 @@ class LedgerMachine(RuleBasedStateMachine):
         assert [unit.key for unit in verified] == [k for k, u in self.units.items() if u.state == UnitState.VERIFIED]
         out = {key(number) for number in ejected}
         merged = {unit.key: f"{unit.key}-merged" for unit in verified if unit.key not in out}
-        sent_on = [outcome(unit, kind=Kind.EJECTED) for unit in sorted(out)]
+        numbers = {name: unit.landed() or 1 for name, unit in self.units.items()}
+        sent_on = [outcome(unit, numbers[unit], Kind.EJECTED) for unit in sorted(out)]
         self.run(self.ledger.close_round(RUN, self.round, TIP, merged, sent_on))
         for name, unit in self.units.items():
             if unit.state != UnitState.VERIFIED:
                 continue
-            landed = max(i for i, attempt in enumerate(unit.attempts) if attempt.state == "landed")
-            partial = unit.attempts[landed].kind == Kind.PARTIAL
+            landed = unit.attempts[numbers[name] - 1]
+            partial = landed.kind == Kind.PARTIAL
             if name in merged:
-                unit.attempts[landed].merged = merged[name]
+                landed.merged = merged[name]
                 unit.state = UnitState.OPEN if partial else UnitState.SETTLED
                 unit.round = self.round + 1 if partial else self.round
             else:
                 unit.state, unit.round = UnitState.OPEN, self.round + 1
                 unit.history.append(Kind.EJECTED)
+                landed.kind = Kind.EJECTED
 
     @rule(numbers=st.sets(NUMBERS), fresh=st.booleans(), place=st.sampled_from(["place", "edited"]))
     def open_round(self, numbers: set[int], fresh: bool, place: str) -> None:
@@ -237,8 +242,10 @@ class LedgerMachine(RuleBasedStateMachine):
             assert (stored.state, stored.round, stored.place) == (unit.state, unit.round, unit.place)
             assert [kind for _, kind, _ in stored.history.outcomes] == unit.history
             rows = self.run(all_of(self.ledger.attempts(unit=name)))
-            own = [(r.number, r.state, r.token, r.merged) for r in rows if r.state != "stale"]
-            assert own == [(i, a.state, a.token, a.merged) for i, a in enumerate(unit.attempts, 1)]
+            own = [
+                (r.number, r.state, r.token, r.merged, r.outcome and r.outcome.kind) for r in rows if r.state != "stale"
+            ]
+            assert own == [(i, a.state, a.token, a.merged, a.kind) for i, a in enumerate(unit.attempts, 1)]
             assert {(row.number, row.token) for row in rows if row.state == "stale"} == unit.late
         due = {unit.key for unit in self.run(self.ledger.page(RUN, self.round, None))[0]}
         assert due == {k for k, u in self.units.items() if u.state == UnitState.OPEN and u.round <= self.round}

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from sweeper.errors import ConfigError, LedgerFailed
 from sweeper.ledger.sql import CHUNK, SqlLedger
-from sweeper.records import Finding, History, Kind, Skip, SkipReason, Unit, UnitState
+from sweeper.records import Evidence, Finding, History, Kind, Skip, SkipReason, Unit, UnitState
 from tests.ledger.builders import (
     BASE,
     RUN,
@@ -32,7 +34,26 @@ async def test_a_run_is_stored_whole_and_the_newest_is_found(ledger: SqlLedger) 
     assert await ledger.latest_run(SWEEP) == later
     assert [run.id for run in await ledger.runs()] == ["run-2", RUN]
     assert [run.id for run in await ledger.runs(1)] == ["run-2"]
+    assert await ledger.run("run-2") == later
+    assert await ledger.run("nowhere") is None
     assert await ledger.latest_run("another sweep") is None
+
+
+async def test_runs_of_one_sweep_only(ledger: SqlLedger) -> None:
+    await ledger.create_run(run_row("of-types", "types"))
+    await ledger.create_run(run_row("run-2"))
+    assert [run.id for run in await ledger.runs(sweep=SWEEP)] == ["run-2", RUN]
+    assert [run.id for run in await ledger.runs(1, "types")] == ["of-types"]
+    assert await ledger.runs(sweep="another sweep") == []
+
+
+async def test_a_run_and_its_first_notes_are_stored_together_or_not_at_all(ledger: SqlLedger) -> None:
+    await ledger.create_run(run_row("run-2"), {"config": {"check": "ruff"}, "check": ["ruff"]})
+    assert await ledger.notes("run-2") == {"config": {"check": "ruff"}, "check": ["ruff"]}
+    with pytest.raises(LedgerFailed):
+        await ledger.create_run(run_row("run-3"), {"good": 1, "no JSON": object()})
+    assert await ledger.run("run-3") is None
+    assert await ledger.notes("run-3") == {}
 
 
 async def test_f10_another_base_or_configuration_is_another_run(ledger: SqlLedger) -> None:
@@ -62,6 +83,10 @@ async def test_an_unknown_run_is_an_error(ledger: SqlLedger) -> None:
         await ledger.page("nowhere", 1, None)
     with pytest.raises(LedgerFailed, match="no run nowhere"):
         await ledger.open_round("nowhere", 1, [queued(1)], [], fresh=True)
+    with pytest.raises(LedgerFailed, match="no run nowhere"):
+        await ledger.close_round("nowhere", 1, TIP, {}, [])
+    with pytest.raises(LedgerFailed, match="no run nowhere"):
+        await ledger.note("nowhere", "gate", 1)
 
 
 async def test_a_backlog_larger_than_a_chunk_comes_back_in_pages_most_findings_first(ledger: SqlLedger) -> None:
@@ -199,6 +224,34 @@ async def test_the_barrier_settles_merges_sends_partials_on_and_ejects(ledger: S
     run = await ledger.latest_run(SWEEP)
     assert run is not None
     assert (run.tip, run.phase, run.round) == (TIP, "check", 1)
+
+
+@pytest.mark.parametrize("kind", [Kind.EJECTED, Kind.CONFLICT])
+async def test_what_the_barrier_says_of_an_attempt_replaces_its_outcome(ledger: SqlLedger, kind: Kind) -> None:
+    await ledger.open_round(RUN, 1, [queued(1), queued(2)], [], fresh=True)
+    claim = await claimed(ledger, key(1))
+    first = await ledger.start(claim, 0, 1)
+    await ledger.land(claim, outcome(key(1), first.number, Kind.NOT_FIXED, reason="check"), UnitState.OPEN, 1)
+    _, second = await land_fixed(ledger, key(1))
+    evidence = Evidence(reason="tests", lines=("FAILED test_a", "\udc80\x00"), before=1, after=1)
+    word = replace(outcome(key(1), second.number, kind, rung=0), evidence=evidence)
+    await ledger.close_round(RUN, 1, TIP, {}, [word])
+    # Of units that are not at the barrier (any more): nothing of them changes.
+    again = outcome(key(1), second.number, kind, reason="again")
+    await ledger.close_round(RUN, 1, TIP, {}, [again, outcome(key(2), kind=kind)])
+    rows = await all_of(ledger.attempts(unit=key(1)))
+    assert [(row.number, row.state, row.merged) for row in rows] == [(1, "landed", ""), (2, "landed", "")]
+    assert rows[0].outcome == outcome(key(1), 1, Kind.NOT_FIXED, reason="check")
+    assert (rows[1].outcome, rows[1].usage) == (word, word.usage)
+    assert (await ledger.counts(RUN)).outcomes == {kind.value: 1, "not_fixed": 1}
+    # The next round's opening keeps it for the next rung.
+    await ledger.open_round(RUN, 2, [queued(1), queued(2)], [], fresh=False)
+    unit, other = await ledger.unit(SWEEP, key(1)), await ledger.unit(SWEEP, key(2))
+    assert unit is not None
+    assert other is not None
+    assert (unit.state, unit.round, unit.why) == (UnitState.OPEN, 2, f"{kind.value}: tests")
+    assert unit.history.outcomes[1:] == ((0, Kind.FIXED, ""), (0, kind, "tests"))
+    assert (other.why, other.history) == ("", History())
 
 
 async def test_verified_units_come_in_unit_order_with_their_landed_attempt(ledger: SqlLedger) -> None:

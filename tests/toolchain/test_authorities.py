@@ -109,7 +109,7 @@ async def test_an_image_is_built_with_them(
     """The authority stands in the image's own bundle, before the definition's first step that needs a network."""
     ca = authority(tmp_path, "127.0.0.1")
     tag = f"sweeper/ruby:test-{secrets.token_hex(8)}"
-    monkeypatch.setattr(Images, "_tag", lambda images, name: tag)
+    monkeypatch.setattr(Images, "_tag", lambda images, name, **more: tag)
     if configured:
         monkeypatch.delenv("SSL_CERT_FILE", raising=False)
     else:

@@ -1,4 +1,4 @@
-"""The images that ship: each is built for real, and its tools start as the sandbox's user, read-only, offline."""
+"""The linters' images that ship: each is built for real, and its tools work as the sandbox's user, offline."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_the_tools_of_an_image_work_in_a_sandbox(box: Box, name: str) -> None:
     assert done.stdout.decode().split()[1:] == ["2", "1", "offline"], done.stdout
 
 
-@pytest.mark.parametrize("name", definitions_here())
+@pytest.mark.parametrize("name", TOOLS)
 def test_a_definition_pins_its_versions_and_names_no_host(name: str) -> None:
     dockerfile = (FOLDER / name / "Dockerfile").read_text()
     assert dockerfile.count("FROM debian:bookworm-slim") == 1

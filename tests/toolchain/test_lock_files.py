@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sweeper.config import argv
+from sweeper.commands import argv
 from sweeper.records import BaseEntry
 from sweeper.sandbox import lockfiles
 from sweeper.sandbox.contract import Toolchain
