@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, MutableMapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from sweeper import agents
@@ -67,10 +67,3 @@ def _provider(name: str, configured: ProviderConfig | None, environ: Mapping[str
             hint=f"export {variable}=..., or take the rung off the ladder",
         )
     return Provider(name, address, key, Protocol(protocol))
-
-
-def forget(configured: Mapping[str, ProviderConfig], environ: MutableMapping[str, str]) -> None:
-    """Take every key out of `environ`, so that no child process inherits one."""
-    names = {known.key for known in KNOWN.values()} | {each.key for each in configured.values() if each.key}
-    for name in names:
-        environ.pop(name, None)

@@ -43,6 +43,7 @@ async def examine(explicit: Path | None, environ: Mapping[str, str]) -> list[Row
         async with wiring.repository() as repo:
             rows.append(Row("git", "repository", True, f"{repo.top}, state in {repo.state}", needed=True))
             config, row = _configuration(repo.top, explicit, environ)
+            wiring.forget_keys(config)
             rows += [row, _disk(repo.state), await _ledger(repo, config)]
     except SweeperError as problem:
         rows.append(Row("git", "repository", False, str(problem), tuple(problem.hint.splitlines()), needed=True))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 
 import anyio
 
@@ -35,9 +36,10 @@ async def drain_once(wanted: Wanted, console: Console, caught: signals.Caught, *
     """One fire of the wanted sweeps; None if a signal ended it early. Raises SweeperError."""
     async with wiring.repository() as repo:
         settled = sweeps.settle(wanted, repo.top, console)
+        providers = wiring.providers(settled.config, settled.sweeps.values(), console)
         await _say_uncommitted(wanted.base, repo, console)
         async with wiring.writing(repo, settled.config) as ledger, _bench(repo, ledger, settled, console) as tools:
-            order = await _order(wanted, settled, tools, console)
+            order = replace(await _order(wanted, settled, tools), providers=providers)
             consent.ask(order, repo.state, console, yes=wanted.yes)
             return await watched(order, tools, caught, console, live=live)
 
@@ -47,11 +49,12 @@ async def show_plan(wanted: Wanted, console: Console, *, as_json: bool = False, 
     plans: list[SweepPlan] = []
     async with wiring.untouched_repository() as repo, wiring.empty() as nothing:
         settled = sweeps.settle(wanted, repo.top, console)
+        wiring.forget_keys(settled.config)
         await _say_uncommitted(wanted.base, repo, console)
         async with wiring.reading(repo, settled.config) as known:
             with signals.caught(console.warn) as caught, caught.stopping():
                 async with _bench(repo, known or nothing, settled, console) as tools:
-                    order = await _order(wanted, settled, tools, console)
+                    order = await _order(wanted, settled, tools)
                     hooks = Hooks(say=console.say, cancel=caught.cancel)
                     plans = await plan(order, tools, hooks, ledger=known, prompts=prompts)
     if caught.first is not None:
@@ -64,7 +67,7 @@ def _bench(repo: Repo, ledger: Ledger, settled: sweeps.Settled, console: Console
     return wiring.workbench(repo, ledger, settled.config, list(settled.sweeps.values()), console)
 
 
-async def _order(wanted: Wanted, settled: sweeps.Settled, tools: Tools, console: Console) -> Order:
+async def _order(wanted: Wanted, settled: sweeps.Settled, tools: Tools) -> Order:
     return Order(
         sweeps=settled.sweeps,
         digest=settled.digest,
@@ -74,7 +77,6 @@ async def _order(wanted: Wanted, settled: sweeps.Settled, tools: Tools, console:
         limits=settled.config.limits,
         sandbox=settled.config.sandbox,
         lease=settled.config.dispatcher.lease,
-        providers=wiring.providers(settled.config, settled.sweeps.values(), console),
     )
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from sweeper import agents
 from sweeper.cli.console import Console
-from sweeper.config import Config, SandboxConfig, SweepConfig
+from sweeper.config import KEYS, Config, SandboxConfig, SweepConfig
 from sweeper.errors import NoSandbox, SandboxFailed
 from sweeper.ledger import make_owner, open_ledger
 from sweeper.ledger.contract import Ledger
@@ -105,15 +105,23 @@ async def workbench(
 
 
 def providers(config: Config, sweeps: Iterable[SweepConfig], console: Console) -> tuple[Provider, ...]:
-    """Whom these ladders ask for models, with their keys; no child of this process gets a key. Raises ConfigError."""
+    """Whom these ladders ask for models, with their keys. Raises ConfigError.
+
+    Called before anything is started: no child of this process inherits a key.
+    """
+    forget_keys(config)
     sweeps = list(sweeps)
     if not any(agents.needs(rung) for sweep in sweeps for rung in sweep.ladder):
         return ()
     from sweeper import providers
 
-    found = providers.settle(sweeps, config.provider, console.environ)
-    providers.forget(config.provider, os.environ)
-    return found
+    return providers.settle(sweeps, config.provider, console.environ)
+
+
+def forget_keys(config: Config) -> None:
+    """Take the models' keys out of this process's environment; the console keeps what it was started with."""
+    for name in {*KEYS, *(each.key for each in config.provider.values())}:
+        os.environ.pop(name, None)
 
 
 def store() -> Path:

@@ -26,6 +26,7 @@ from sweeper.sandbox.contract import WORK, Toolchain
 from sweeper.sandbox.engine import BROKEN, Conflict, Engine, Missing, failure
 
 CERTIFICATES = "ca.crt"
+OVER = "FROM ${TOOLCHAIN}"  # how a definition says that it is laid over another image
 LOG_LINES = 20
 USUAL_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"  # an engine's own, where an image has none
 PROXIES = ("http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
@@ -178,8 +179,9 @@ def build_context(name: str, certificates: bytes) -> dict[str, bytes]:
 
 
 def definitions_here() -> list[str]:
-    """The names of the toolchains that ship: what is laid over one of them (an agent) has no authorities of its own."""
-    return sorted(path.parent.name for path in data_folder("sandboxes").glob(f"*/{CERTIFICATES}"))
+    """The names of the toolchains that ship; an agent's definition is laid over one of them, and none itself."""
+    files = data_folder("sandboxes").glob("*/Dockerfile")
+    return sorted(file.parent.name for file in files if OVER not in file.read_text())
 
 
 def packed(files: Mapping[str, bytes], *, uid: int = 0, gid: int = 0, mode: int = 0o644) -> io.BytesIO:

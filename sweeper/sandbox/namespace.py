@@ -45,6 +45,7 @@ class Namespace:
                 stderr=subprocess.PIPE,
                 start_new_session=True,  # a terminal's Ctrl-C is the coordinator's to handle
                 cwd="/",
+                env={"PATH": os.environ.get("PATH", os.defpath)},  # not what the coordinator knows
             )
         except OSError as problem:
             self._sock.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import secrets
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -16,7 +17,7 @@ from sweeper.testing.model_server import ModelServer, serving
 from tests.agents.programs import installed
 from tests.fire.project import CHECK, Ended, Project
 
-KEY = "sk-real-0123456789-abcdefghijklmnop-ZYX"
+KEY = f"sk-real-{secrets.token_hex(20)}-ZYX"  # of this process: other tests that run beside it have others
 OLD = "import ast\nimport bisect\n"
 VARIABLES = {"anthropic": "ANTHROPIC", "openai": "OPENAI"}
 MODELS = {"claude": "claude-sonnet-4-5", "opencode": "claude-sonnet-4-5", "gemini": "gemini-2.5-pro"}

@@ -20,9 +20,9 @@ CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "swee
 def installed(name: str) -> Path:
     """The folder that holds the program of the agent `name`, for PATH."""
     definition = data_folder("sandboxes") / name
-    if (definition / "requirements.txt").is_file():
-        return _from_pypi(name, definition / "requirements.txt")
-    return _from_npm(name, definition)
+    if (definition / "package.json").is_file():
+        return _from_npm(name, definition)
+    return _from_pypi(name, definition / "requirements.lock")
 
 
 def _from_npm(name: str, definition: Path) -> Path:

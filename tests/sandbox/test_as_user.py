@@ -23,6 +23,7 @@ SUITE = (
     "test_teardown",
     "test_probing",
     "test_tools",
+    "test_door",
     "test_installing",
 )
 
