@@ -16,12 +16,13 @@ import anyio
 
 from bench.projects import commit
 from bench.rows import Row
-from sweeper.attempt import Job, attempt
+from sweeper.attempt import attempt
 from sweeper.backlog.check import Check, Sandboxing
 from sweeper.backlog.child import Parser
 from sweeper.backlog.tools import recognise
 from sweeper.config import RungConfig, SweepConfig
 from sweeper.ground import Ground, Workshop, stand_on
+from sweeper.job import Job
 from sweeper.ledger import make_owner
 from sweeper.policy import Scope
 from sweeper.records import Finding, Kind, Unit

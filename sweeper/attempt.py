@@ -19,12 +19,13 @@ from sweeper.capture import Captured
 from sweeper.classify import MEMORY, after_verify, before_verify
 from sweeper.errors import SandboxFailed, SweeperError
 from sweeper.ground import Ground, Workshop
+from sweeper.job import AgentRun, Job, recalled
 from sweeper.loop import Slot
 from sweeper.policy import Verdict
 from sweeper.policy.wire import Refusal, judge_rows, verdict_of
 from sweeper.records import Evidence, Finding, Kind, Outcome
 from sweeper.sandbox.contract import Facts, Name, Role
-from sweeper.trial import MAX_LINES, AgentRun, Bill, Job, recalled, ref_of, run_agent, salvaged_message
+from sweeper.trial import MAX_LINES, Bill, run_agent
 from sweeper.verify import Judgement, proves_nothing, verify
 
 # Of several candidates without a verified change, which one's outcome is the unit's: what tells most about what to do.
@@ -131,6 +132,7 @@ async def _judge(
     kind, reason = after_verify(
         broken=proves_nothing(judged),
         unparsable=bool(judged.unparsable),
+        vanished=bool(judged.vanished),
         targeted_before=len(job.unit.findings),
         targeted_after=judged.targeted,
         new=len(judged.difference.new),
@@ -161,14 +163,15 @@ async def _policy(workshop: Workshop, ground: Ground, job: Job, captured: Captur
         workshop.scope,
         [Refusal(entry.path, entry.reason) for entry in captured.refused],
         captured.out_of_scope,
-        tuple(workshop.check.tool.config_files),
+        (*workshop.check.tool.config_files, *workshop.steering),
         workshop.secrets,
     )
     return verdict_of(rows)
 
 
 def _evidence(judged: Judgement, agent: AgentRun, before: int, reason: str) -> Evidence:
-    lines = [_describe("new", finding) for finding in judged.difference.new]
+    lines = [_describe("vanished", finding) for finding in judged.vanished]
+    lines += [_describe("new", finding) for finding in judged.difference.new]
     lines += [_describe("remains", finding) for finding in judged.difference.remaining]
     if proves_nothing(judged):
         lines = judged.result.why.splitlines()
@@ -215,6 +218,3 @@ def _failed(ground: Ground, job: Job, error: SandboxFailed) -> Outcome:
     kind = Kind.TRANSIENT if error.retryable else Kind.REFUSED
     lines = tuple(line for line in (str(error)[:500], error.hint) if line)
     return _outcome(ground, job, kind, Evidence(reason="sandbox failed", lines=lines))
-
-
-__all__ = ["Job", "attempt", "ref_of", "salvaged_message"]

@@ -32,7 +32,7 @@ async def _ours(commit: str, run: Run, repo: Repo, ledger: Ledger) -> bool:
     """Is a branch's commit one that a run of this sweep put there, or an ancestor of this run's tip?"""
     if await repo.descends(run.tip, commit):
         return True
-    runs = [known for known in await ledger.runs(limit=1000) if known.sweep == run.sweep]
+    runs = await ledger.runs(limit=1000, sweep=run.sweep)
     tips = {known.tip for known in runs} | {(await ledger.notes(known.id)).get("branch_tip") for known in runs}
     return commit in tips
 

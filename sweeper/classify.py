@@ -169,6 +169,7 @@ def after_verify(
     *,
     broken: bool,
     unparsable: bool,
+    vanished: bool = False,
     targeted_before: int,
     targeted_after: int,
     new: int,
@@ -180,12 +181,13 @@ def after_verify(
 ) -> Classified:
     """The class of a captured change that the policy let through.
 
-    `broken`: the check proved nothing on it; `unparsable`: a path of the unit no longer parses. `clock`: ours
+    `broken`: the check proved nothing on it; `unparsable`: a path of the unit no longer parses.
+    `vanished`: findings went from files that were not changed. `clock`: ours
     that ended the agent: what it had left by then counts, only a failure is put down to the clock.
     `gone_rules`, `new_rules`: rules of the findings that went and came, for the conflict of two rules. `facts`,
     `signs`: of the agent; half a change that the provider cut short is not held against it.
     """
-    fine = not broken and not unparsable and new == 0
+    fine = not broken and not unparsable and not vanished and new == 0
     if fine and targeted_after == 0:
         return Classified(Kind.FIXED)
     if fine and targeted_after < targeted_before:
@@ -196,6 +198,8 @@ def after_verify(
         return Classified(Kind.NOT_FIXED, "the check broke")
     if unparsable:
         return Classified(Kind.NOT_FIXED, "does not parse")
+    if vanished:
+        return Classified(Kind.NOT_FIXED, "findings vanished from unchanged files")
     if new and (pairs := sorted({_pair(a, b) for a in gone_rules for b in new_rules if a != b})):
         return Classified(Kind.NOT_FIXED, EXCHANGED + " ".join(pairs[:MAX_PAIRS]))
     if clock is not None:

@@ -6,51 +6,19 @@ The check's own configuration is never read from here: it comes from the base co
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
 
 from sweeper.commands import argv
 from sweeper.errors import ConfigError
+from sweeper.quantities import parse_bytes, parse_seconds
 
 KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY")  # environment variables of the known providers
-SECONDS = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
-BYTES = {"": 1, "b": 1} | {
-    prefix + suffix: factor ** (power + 1)
-    for suffix, factor in (("b", 1000), ("ib", 1024))
-    for power, prefix in enumerate("kmgt")
-}
+
+
 PATTERN_GROUPS = frozenset({"path", "line", "column", "rule", "message", "severity"})
-QUANTITY = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", re.IGNORECASE)
-
-
-def parse_seconds(value: Any) -> float:
-    """Seconds from 10, 1.5, "60s", "3m", "1.5 h" or "2d". Raises ValueError."""
-    number = _quantity(value, SECONDS, 'seconds as a number, or a string such as "60s", "3m", "1.5h" or "2d"')
-    if number < 0:
-        raise ValueError("a duration is never negative")
-    return number
-
-
-def parse_bytes(value: Any) -> int:
-    """Bytes from 1024, "512MB" (decimal) or "2GiB" (binary). Raises ValueError."""
-    number = _quantity(
-        value, BYTES, 'bytes as a whole number, or a string such as "512MB" (decimal) or "2GiB" (binary)'
-    )
-    if number < 1 or number != int(number):
-        raise ValueError("a size is a whole number of bytes above 0")
-    return int(number)
-
-
-def _quantity(value: Any, units: Mapping[str, float], expected: str) -> float:
-    if isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value):
-        return value
-    if isinstance(value, str) and (found := QUANTITY.fullmatch(value)) and found[2].lower() in units:
-        return float(found[1]) * units[found[2].lower()]
-    raise ValueError(f"expected {expected}")
 
 
 def _command(value: str | list[str]) -> str | list[str]:
@@ -89,6 +57,12 @@ def _inside(value: str) -> str:
     return value
 
 
+def _branch_name(value: str) -> str:
+    if ".." in value or value.endswith((".", ".lock")):
+        raise ValueError("expected a name that a branch can have: no '..', no '.' or '.lock' at its end")
+    return value
+
+
 Seconds = Annotated[
     float,
     BeforeValidator(parse_seconds),
@@ -117,7 +91,7 @@ Command = Annotated[str | list[str], AfterValidator(_command)]
 CommandLine = Annotated[str, AfterValidator(_command)]
 Inside = Annotated[str, AfterValidator(_inside)]
 Pattern = Annotated[str, AfterValidator(_pattern)]
-SweepName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
+SweepName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"), AfterValidator(_branch_name)]
 
 
 class Model(BaseModel):
@@ -183,6 +157,8 @@ class SweepConfig(Model):
     pattern: Pattern = ""
     """A Python regular expression for a format of your own: what matches a line from its start is a finding. Named
     groups: path and line, and perhaps column, rule, message, severity. It takes the place of `format`."""
+    project_wide: bool = False
+    """Whether findings of one file depend on others (type checkers that are not known by name)."""
     root: Inside = "."
     """The folder of a monorepo that the check runs in."""
     partition: Literal["file", "directory", "rule"] = "file"

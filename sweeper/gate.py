@@ -101,13 +101,18 @@ class Gate:
             return TreeVerdict(True, "check broken", tuple(result.why.splitlines()[:MAX_LINES]), result)
         contents = {change.path: change.data or b"" for change in changes}
         after = self.ground.baseline.stamp(result.findings, contents)
-        new = compare(self.ground.baseline.all(), after).new
+        difference = compare(self.ground.baseline.all(), after)
+        new = difference.new
         stamped = replace(result, findings=tuple(after))
         unread = _unparsed(result) - _unparsed(self.ground.result)
         if unread:
             return TreeVerdict(True, "does not parse", tuple(sorted(unread)[:MAX_LINES]), stamped)
         if new:
             return TreeVerdict(True, "new findings", tuple(map(_describe, new[:MAX_LINES])), stamped)
+        vanished = self.workshop.check.vanished(difference, contents)
+        if vanished:
+            lines = tuple(_describe(finding, "vanished") for finding in vanished[:MAX_LINES])
+            return TreeVerdict(True, "findings vanished from unchanged files", lines, stamped)
         return TreeVerdict(False, result=stamped)
 
     async def _broken_anyway(self) -> bool:
@@ -138,8 +143,8 @@ def first_of(several: BaseExceptionGroup[BaseException]) -> BaseException:
     return first_of(first) if isinstance(first, BaseExceptionGroup) else first
 
 
-def _describe(finding: Finding) -> str:
-    return f"new: {finding.path}:{finding.line}: {finding.rule} {finding.message}"
+def _describe(finding: Finding, word: str = "new") -> str:
+    return f"{word}: {finding.path}:{finding.line}: {finding.rule} {finding.message}"
 
 
 async def run_tests(workshop: Workshop, ground: Ground, name: Name, changes: tuple[Change, ...] = ()) -> TestRun:

@@ -45,9 +45,9 @@ Tally = dict[str, dict[str, int]]
 class Workshop:
     """What every attempt of one sweep in one fire shares. `name` is the sweep's.
 
-    `secrets`: values that no change may contain. `prompts`: the user's own templates. `gateway`: None where no rung
-    asks a model; `protocols`: what its providers speak. `usd_per_attempt`: the money of an attempt whose rung names
-    none.
+    `secrets`: values that no change may contain. `steering`: names of files that steer check and tests.
+    `prompts`: the user's own templates. `gateway`: None where no rung asks a model; `protocols`: what its providers
+    speak. `usd_per_attempt`: the money of an attempt whose rung names none.
     """
 
     name: str
@@ -60,6 +60,7 @@ class Workshop:
     scope: Scope
     prompts: Path | None = None
     secrets: tuple[bytes, ...] = field(default=(), repr=False)
+    steering: tuple[str, ...] = ()
     gateway: Gateway | None = None
     protocols: Mapping[str, str] = field(default_factory=dict)
     usd_per_attempt: float = 0.0

@@ -150,7 +150,9 @@ class Lines:
         if notice.kind != "landed":
             return
         outcome, title = outcome_of(notice.result), title_of(notice.unit)
-        self._last = f"{notice.loop}: {title}: {outcome} on rung {rung_of(notice.rung)} ({self.board.landed} landed)"
+        # a title is a file name, and may hold anything
+        said = f"{notice.loop}: {title}: {outcome} on rung {rung_of(notice.rung)} ({self.board.landed} landed)"
+        self._last = terminal(said)
         if notice.at - self._said >= LINE_EVERY:
             self._said = notice.at
             self._flush()

@@ -20,7 +20,7 @@ from sweeper.config import LimitsConfig, RungConfig, SandboxConfig, SweepConfig
 from sweeper.errors import ConfigError
 from sweeper.ground import Selection, Workshop
 from sweeper.ledger.contract import Ledger
-from sweeper.policy import Scope
+from sweeper.policy import TEST_CONFIG, Scope
 from sweeper.records import Owner
 from sweeper.repo import Repo
 from sweeper.sandbox.contract import Backend, Limits, Toolchain
@@ -101,6 +101,7 @@ def workshop(
         root=config.root,
         format=config.format,
         pattern=config.pattern,
+        project_wide=config.project_wide,
     )
     return Workshop(
         name=name,
@@ -111,12 +112,23 @@ def workshop(
         repo=tools.repo,
         check=check,
         scope=scope(config),
+        steering=steering(config),
         prompts=tools.prompts,
         secrets=tuple(provider.key.encode("utf-8", "surrogateescape") for provider in order.providers),
         gateway=gateway,
         protocols={provider.name: str(provider.protocol) for provider in order.providers},
         usd_per_attempt=order.limits.usd_per_attempt,
     )
+
+
+def steering(config: SweepConfig) -> tuple[str, ...]:
+    """Files that decide what check and tests say: what their commands name, and what a test run reads by itself."""
+    words = [*argv(config.check), *argv(config.unit_check), *argv(config.test)]
+    named = {posixpath.basename(word) for word in words[1:] if "." in word and not word.startswith("-")}
+    if argv(config.test):
+        named |= set(TEST_CONFIG)
+        named |= {"Makefile", "makefile", "GNUmakefile"} if "make" in argv(config.test) else set()
+    return tuple(sorted(named - {"", ".", ".."}))
 
 
 def toolchain(config: SweepConfig) -> Toolchain:

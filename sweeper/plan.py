@@ -8,13 +8,14 @@ from sweeper import agents, ladder
 from sweeper.commands import argv
 from sweeper.config import LimitsConfig, RungConfig, SweepConfig
 from sweeper.ground import Ground, Workshop, agreeing_check, choose, stand_on, survey
+from sweeper.job import Job
 from sweeper.ledger.contract import Ledger
 from sweeper.loop import Go
 from sweeper.order import Hooks, Order, Tools, workshop
 from sweeper.prompt import render
 from sweeper.records import History, Unit, UnitState
 from sweeper.report.model import PlannedUnit, SweepPlan
-from sweeper.trial import Job, briefing_of
+from sweeper.trial import briefing_of
 
 
 async def plan(

@@ -11,8 +11,8 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from sweeper.attempt import ref_of, salvaged_message
 from sweeper.capture import capture
+from sweeper.job import ref_of, salvaged_message
 from sweeper.ledger.contract import Ledger, StaleClaim
 from sweeper.policy import Scope
 from sweeper.records import Unit

@@ -11,6 +11,7 @@ from sweeper.ground import Ground, Workshop
 from sweeper.ledger.contract import AttemptRow, Ledger, Run
 from sweeper.merge import Merged, merge
 from sweeper.records import CheckResult, Evidence, Kind, Outcome
+from sweeper.report.escape import terminal
 
 PARALLEL_PROBES = 2
 
@@ -126,7 +127,7 @@ async def _judge(workshop: Workshop, gate: Gate, merged: Merged) -> TreeVerdict:
 def _message(workshop: Workshop, unit: Waiting) -> str:
     outcome = unit.outcome
     lines = [
-        f"{workshop.name}: fix {unit.title}",
+        f"{workshop.name}: fix {terminal(unit.title)}",
         "",
         f"{outcome.evidence.before} findings before, {outcome.evidence.after} after.",
         "",

@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from sweeper import ladder
-from sweeper.attempt import Job, attempt, ref_of
+from sweeper.attempt import attempt
+from sweeper.claims import SweepClaims
 from sweeper.classify import common_failure
 from sweeper.errors import ConfigError, StaleClaim
 from sweeper.gate import TestBase, test_base
@@ -27,40 +28,14 @@ from sweeper.ground import (
     survey,
     tally,
 )
+from sweeper.job import Job, ref_of
 from sweeper.ledger.contract import Ledger, Queued, Run
 from sweeper.loop import Decision, Go, Hold, Idle, Page, Pause, RetryAt, Settled, Slot, Stop
-from sweeper.records import Claim, History, Kind, Outcome, Unit, UnitState, Usage
+from sweeper.records import History, Kind, Outcome, Unit, UnitState, Usage
 from sweeper.round import Barrier, close_round
 
 Say = Callable[[str], None]
 CANARIES = 5
-
-
-class SweepClaims:
-    """Claims of one sweep, kept by unit key while they are held."""
-
-    def __init__(self, ledger: Ledger, run: str) -> None:
-        self._ledger = ledger
-        self._run = run
-        self._held: dict[str, Claim] = {}
-
-    async def claim(self, unit: Queued) -> Claim | None:
-        claim = await self._ledger.claim(unit.key, self._run)
-        if claim is not None:
-            self._held[unit.key] = claim
-        return claim
-
-    async def release(self, unit: Queued) -> None:
-        claim = self._held.pop(unit.key, None)
-        if claim is not None:
-            await self._ledger.release(claim)
-
-    def of(self, unit: Queued) -> Claim:
-        return self._held[unit.key]
-
-    def landed(self, unit: Queued) -> None:
-        """The landing has released it in its own transaction."""
-        del self._held[unit.key]
 
 
 class Sweep:

@@ -7,7 +7,6 @@ layer is judged, so that nothing is spent afterwards.
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from collections.abc import AsyncIterator, Sequence
@@ -15,19 +14,20 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import anyio
 
 from sweeper import agents
 from sweeper.backlog.paths import to_root
-from sweeper.capture import Captured, capture, recall
-from sweeper.classify import NOTHING, Signs, Traffic, Trouble
+from sweeper.capture import Captured, capture
+from sweeper.classify import Signs, Traffic, Trouble
 from sweeper.config import RungConfig
 from sweeper.ground import Ground, Workshop
+from sweeper.job import AgentRun, Job, message_of, ref_of
 from sweeper.prompt import Briefing, excerpts, render
-from sweeper.records import Outcome, Unit, Usage
-from sweeper.sandbox.contract import DOOR, INPUTS, Clock, Clocks, Facts, Name, Role, Spec
+from sweeper.records import Usage
+from sweeper.sandbox.contract import DOOR, INPUTS, Clocks, Facts, Name, Role, Spec
 
 if TYPE_CHECKING:  # slow to import, and only paid agents need it
     from sweeper.gateway import Door, Meter
@@ -42,32 +42,6 @@ NO_USAGE = Usage()
 SILENCE = 0.8  # of the agent's own clocks that a silent wait may take
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
-    """One unit on one rung. `captured`: the commit of a dead coordinator's capture, to be judged only."""
-
-    unit: Unit
-    rung: int
-    number: int
-    earlier: Sequence[Outcome] = ()
-    captured: str = ""
-    memory_factor: int = 1
-
-
-@dataclass(frozen=True, slots=True)
-class AgentRun:
-    """What is known of the agent's run; kept in the capture's commit message, so that a later judge has it too."""
-
-    facts: Facts
-    lines: tuple[str, ...] = ()
-    seconds: float = 0.0
-    signs: Signs = NOTHING
-    usage: Usage = NO_USAGE
-    claimed: str = ""
-    denied: tuple[tuple[str, int], ...] = ()
-    retry_after: float | None = None
-
-
 @dataclass(slots=True)
 class Bill:
     """What the agents of one attempt have used, also of those that were stopped."""
@@ -79,11 +53,6 @@ class Bill:
         self.usage += usage_of(meter)
         for kind, times in meter.refused.items():
             self.denied[kind] = self.denied.get(kind, 0) + times
-
-
-def ref_of(run: str, unit: str, number: int, index: int = 0) -> str:
-    """The durable mark of a captured attempt; of a further candidate `index`."""
-    return f"refs/sweeper/{run}/{unit}/{number}" + (f"-{index}" if index else "")
 
 
 async def run_agent(
@@ -106,7 +75,7 @@ async def run_agent(
         ground.snapshot.listing,
         in_scope,
         ref_of(workshop.run, job.unit.key, job.number, index),
-        _message(job, agent),
+        message_of(job, agent),
         time.time(),
     )
     return agent, captured
@@ -269,63 +238,3 @@ def tail(printed: bytes) -> tuple[str, ...]:
     """The last lines of a log, shortened. Control characters are for whoever prints them to escape."""
     text = printed[-TAIL_BYTES:].decode("utf-8", "backslashreplace")
     return tuple(line[:300] for line in text.splitlines()[-MAX_LINES:] if line.strip())
-
-
-# --- kept in the capture's commit ---
-
-
-def _message(job: Job, agent: AgentRun) -> str:
-    facts, signs = agent.facts, agent.signs
-    traffic = signs.traffic
-    data: dict[str, Any] = {
-        "unit": job.unit.key,
-        "attempt": job.number,
-        "rung": job.rung,
-        "lines": agent.lines,
-        "seconds": agent.seconds,
-        "exit_code": facts.exit_code,
-        "signal": facts.signal,
-        "oom": facts.oom,
-        "clock": facts.clock,
-        "usage": [agent.usage.input_tokens, agent.usage.output_tokens, agent.usage.micro_usd],
-        "claimed": agent.claimed,
-        "gateway": agent.denied,
-        "retry_after": agent.retry_after,
-        "trouble": signs.trouble,
-        "denied": signs.denied,
-        "traffic": traffic and [traffic.requests, traffic.error, traffic.account, traffic.parked, traffic.exhausted],
-    }
-    return f"sweeper: attempt {job.number} of {job.unit.key}\n\n{json.dumps(data)}\n"
-
-
-def salvaged_message(unit: Unit, number: int, rung: int) -> str:
-    """The commit message of a capture whose agent's end nobody saw."""
-    return _message(Job(unit, rung, number), AgentRun(Facts(exit_code=0)))
-
-
-async def recalled(workshop: Workshop, job: Job) -> tuple[AgentRun, Captured]:
-    """The capture of a coordinator that died, with what it knew of the agent's run."""
-    captured, message = await recall(workshop.repo, job.captured, workshop.scope.matcher(job.unit))
-    try:
-        return _remembered(json.loads(next(line for line in message.splitlines() if line.startswith("{")))), captured
-    except (StopIteration, ValueError, KeyError, TypeError):
-        return AgentRun(Facts(exit_code=0)), captured
-
-
-def _remembered(data: dict[str, Any]) -> AgentRun:
-    facts = Facts(data["exit_code"], data["signal"], data["oom"], Clock(data["clock"]) if data["clock"] else None)
-    traffic = None
-    if data["traffic"]:
-        requests, error, account, parked, exhausted = data["traffic"]
-        traffic = Traffic(requests, error and Trouble(error), account and Trouble(account), parked, exhausted)
-    trouble = Trouble(data["trouble"]) if data["trouble"] else None
-    return AgentRun(
-        facts,
-        tuple(data["lines"]),
-        data["seconds"],
-        Signs(trouble, traffic, tuple(data["denied"])),
-        Usage(*data["usage"]),
-        data["claimed"],
-        tuple((kind, times) for kind, times in data["gateway"]),
-        data["retry_after"],
-    )

@@ -64,6 +64,7 @@ class Judgement:
 
     `targeted`: how many of the unit's own findings remain. `difference`: over the unit's paths, or over
     everything where a whole run judged. `unparsable`: paths of the unit, or changed with it, that no longer parse.
+    `vanished`: findings that went from files that were not changed.
     """
 
     command: tuple[str, ...]
@@ -72,6 +73,7 @@ class Judgement:
     difference: Difference
     targeted: int
     unparsable: tuple[str, ...] = ()
+    vanished: tuple[Finding, ...] = ()
 
 
 async def verify(
@@ -88,11 +90,13 @@ async def verify(
         after = [finding for finding in after if finding.path in wanted]
     paths = set(unit.paths)
     touched = paths | contents.keys()
+    difference = compare(before, after)
     return Judgement(
         command=command,
         facts=checked.facts,
         result=checked.result,
-        difference=compare(before, after),
+        difference=difference,
+        vanished=tuple(check.vanished(difference, touched)),
         targeted=len(compare(unit.findings, [f for f in after if f.path in paths]).remaining),
         unparsable=tuple(
             sorted({s.path for s in checked.result.skips if s.reason is SkipReason.NOT_PARSED and s.path in touched})

@@ -10,15 +10,16 @@ import os
 import shutil
 import time
 from collections import ChainMap
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from sweeper.backlog.child import Parser
+from sweeper.backlog.fingerprint import Difference
 from sweeper.backlog.tools import Tool
 from sweeper.commands import with_files
-from sweeper.records import BaseEntry, Change, CheckResult, CheckState, Listing
+from sweeper.records import BaseEntry, Change, CheckResult, CheckState, Finding, Listing
 from sweeper.sandbox.contract import Backend, Clocks, Facts, Limits, Name, Snapshot, Spec, nothing_wanted
 
 PLAIN = {"NO_COLOR": "1"}  # the sandbox has no terminal; some tools colour their output all the same
@@ -73,10 +74,20 @@ class Check:
     root: str = "."
     format: str = "auto"
     pattern: str = ""
+    project_wide: bool = False
     clocks: Clocks = field(default_factory=lambda: Clocks(wall=1800.0))
 
     def without_unit_check(self) -> Check:
         return replace(self, unit_argv=())
+
+    def vanished(self, difference: Difference, changed: Container[str]) -> list[Finding]:
+        """Findings that went from files that were not changed, though nothing in them was mended.
+
+        That is a silenced check, unless the tool's findings of one file depend on others.
+        """
+        if self.project_wide or self.tool.whole_project or self.tool.crosses:
+            return []
+        return [finding for finding in difference.gone if finding.path not in changed]
 
     def with_memory(self, factor: int) -> Check:
         """The same check with so many times the memory."""

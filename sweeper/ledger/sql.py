@@ -156,7 +156,7 @@ class SqlLedger:
     ) -> None:
         stream = iter(units)
         while chunk := list(itertools.islice(stream, CHUNK)):
-            await self._writer.call(partial(rounds.store_units, run=run, number=number, units=chunk, fresh=fresh))
+            await self._dispatch(run, partial(rounds.store_units, run=run, number=number, units=chunk, fresh=fresh))
         await self._dispatch(run, partial(rounds.finish_opening, run=run, number=number, skips=skips))
 
     async def close_round(

@@ -51,6 +51,15 @@ CHECK_CONFIG = (
     ".semgrepignore", ".gitleaks.toml", ".gitleaksignore", ".tflint.hcl", ".tfsec*", ".checkov*", ".trivyignore*",
     ".ansible-lint*", ".credo.exs", ".lintr", "analysis_options.y*ml", ".perlcriticrc", ".perltidyrc", "buf.yaml",
     ".solhint*", ".djlintrc", ".htmlhintrc", ".ecrc", "sonar-project.properties", ".codeclimate.yml", "*codecov.y*ml",
+    "sitecustomize.py", "usercustomize.py",  # run by every Python that finds them
+)  # fmt: skip
+CHECK_FOLDERS = ("sitecustomize/", "usercustomize/")
+
+# What steers a run of the tests: configuration wherever a sweep has a test command.
+TEST_CONFIG = (
+    "conftest.py", "noxfile.py", "jest.setup.*", "jest.config.*", ".mocharc*", "vitest.config.*", "vitest.setup.*",
+    "karma.conf.*", "playwright.config.*", "cypress.config.*", ".rspec", "spec_helper.rb", "rails_helper.rb",
+    "phpunit.xml*", "runtests.*",
 )  # fmt: skip
 
 # Suppressions that live in a file of their own.
@@ -100,7 +109,8 @@ def is_baseline(path: str) -> bool:
 
 def is_check_config(path: str, more: Iterable[str] = ()) -> bool:
     """Whether the whole file configures a check; `more`: names or globs that the sweep's tool reads."""
-    return _named(path, CHECK_CONFIG) or _named(path, [name.lower() for name in more])
+    known = (*CHECK_CONFIG, *(name.lower() for name in more))
+    return _named(path, known) or _spec(CHECK_FOLDERS).match_file(path.lower())
 
 
 def _named(path: str, names: Sequence[str]) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 
 # What is listed here configures no check; any other table may.
 PYPROJECT_OTHER = frozenset({
-    "poetry", "hatch", "pdm", "setuptools", "setuptools_scm", "setuptools-scm", "flit", "uv", "rye", "pixi", "maturin",
+    "poetry", "pdm", "setuptools", "setuptools_scm", "setuptools-scm", "flit", "rye", "pixi", "maturin",
     "scikit-build", "cibuildwheel", "commitizen", "semantic_release", "towncrier", "bumpversion", "briefcase",
     "versioneer", "versioningit", "poetry-dynamic-versioning", "meson-python", "setuptools-rust",
 })  # fmt: skip
@@ -23,8 +23,11 @@ PACKAGE_JSON_CHECKS = (
 
 
 def _pyproject(data: bytes) -> Any:
-    tool = tomllib.loads(data.decode()).get("tool", {})
-    return {name: value for name, value in tool.items() if name not in PYPROJECT_OTHER}
+    tree = tomllib.loads(data.decode())
+    tool = tree.get("tool", {})
+    python = tool.get("poetry", {}).get("dependencies", {}).get("python")
+    checks = {name: value for name, value in tool.items() if name not in PYPROJECT_OTHER}
+    return [checks, tree.get("project", {}).get("requires-python"), python]  # rules depend on the version
 
 
 def _cargo(data: bytes) -> Any:

@@ -10,17 +10,19 @@ from __future__ import annotations
 # tool -> spelling in a comment, in any language but for ONLY.
 COMMENTS: dict[str, str] = {
     # Python
-    "noqa": r"#\s*(?:[\w-]+\s*[:=]\s*)?noqa(?::\s*(?P<codes>[A-Z]+[0-9]+(?:[,\s]+[A-Z]+[0-9]+)*))?",
+    "noqa": r"#\s*nopep8\b|#\s*(?:[\w-]+\s*[:=]\s*)?noqa(?::\s*(?P<codes>[A-Z]+[0-9]+(?:[,\s]+[A-Z]+[0-9]+)*))?",
     "ruff": r"ruff\s*:\s*(?:file-ignore|ignore|disable)(?:\s*\[(?P<codes>[^\]]{0,500})\])?",
     "type": r"type\s*:\s*ignore(?:\s*\[(?P<codes>[^\]]{0,500})\])?",
     "mypy": r"#\s*mypy\s*:\s*(?P<codes>[^\n]*)",
-    "pyright": r"\b(?:based)?pyright\s*:\s*(?:ignore(?:\s*\[(?P<codes>[^\]]{0,500})\])?|basic|standard|off"
-    r"|report\w+\s*=)",
+    # a setting stands anywhere in the list; the search for it ends where the next one of these comments begins
+    "pyright": r"\b(?:based)?pyright\s*:(?:\s*ignore(?:\s*\[(?P<codes>[^\]]{0,500})\])?"
+    r"|(?=\s*(?:basic|standard|off|report\w+\s*=)|(?:(?!pyright)[^\n])*?(?:,\s*(?:basic|standard|off)\b"
+    r"|\b(?:report|strict|enable|disable|analyze)\w+\s*=\s*(?:false|none|warning|information)\b))(?P<codes2>[^\n]*))",
     "pyre": r"\bpyre-(?:ignore|fixme|unsafe|ignore-all-errors)\b(?:\s*\[(?P<codes>[^\]]{0,500})\])?",
     "ty": r"\b(?:ty|pyrefly|zuban|pytype)\s*:\s*(?:ignore|disable)(?:\s*[\[=](?P<codes>[^\]]{0,500}))?",
     "pylint": r"\bpylint\s*:\s*(?:disable(?:-next|-msg)?|skip-file|disable-all)\b(?:\s*=\s*(?P<codes>[\w,\s-]*))?",
     "formatter": r"\b(?:fmt|yapf|autopep8|black)\s*:\s*(?:off|skip|disable)\b",
-    "isort": r"\bisort\s*:\s*(?:skip_file|skip|off|dont-add-imports?)\b",
+    "isort": r"\bisort\s*:\s*(?:skip_file|skip|off|split|dont-add-imports?)\b",
     "bandit": r"#\s*nosec\b(?:[:\s]\s*(?P<codes>B[0-9]+(?:[,\s]+B[0-9]+)*))?",
     "pycharm": r"\bnoinspection\b\s*(?P<codes>[\w,]*)",
     # any language
@@ -37,7 +39,8 @@ COMMENTS: dict[str, str] = {
     "editorconfig": r"\beditorconfig-checker-disable(?:-\w+)*\b",
     # JavaScript, TypeScript, styles
     "eslint": r"\b(?:es|ox)lint-disable(?:-next-line|-line)?\b(?P<codes>(?:(?!\s--\s|\*/|-->)[^\n])*)",
-    "eslint-config": r"^/\*\s*(?:eslint(?:-env)?\s+[\w@/-]+|globals?\s+\w|exported\s+\w)",
+    "eslint-config": r"^(?-i:/\*\s*(?:eslint(?:-env)?|globals?|exported|jshint|jslint)|//\s*jshint(?=\s+(?:[-+]W\d|\w+\s*:)))"
+    r"\s++(?!\*/)(?P<codes>(?:(?!\*/)[\s\S])+)",
     "typescript": r"@ts-(?:ignore|expect-error|nocheck)\b",
     "flow": r"\$Flow(?:FixMe|Ignore|Issue|ExpectedError)\b(?:\[(?P<codes>[^\]]{0,500})\])?|@noflow\b|\bflowlint\b",
     "biome": r"\b(?:biome|rome)-ignore(?!-end)(?:-all|-start)?\b\s*(?P<codes>[\w/]*)",
@@ -59,11 +62,11 @@ COMMENTS: dict[str, str] = {
     "resharper": r"\bReSharper\s+disable\b(?:\s+(?:once|All))?\s*(?P<codes>\w*)",
     "dart": r"^///?\s*ignore(?:_for_file)?:\s*(?P<codes>[\w,\s]*)",
     # Ruby, PHP, shell, data, documents
-    "rubocop": r"\b(?:rubocop|standard|haml-lint|erb_lint):\s*(?:disable|todo)\b\s*(?P<codes>(?:(?!--)[\w/,\s])*)",
+    "rubocop": r"\b(?:rubocop|standard|haml-lint|erb_lint)\s*:\s*(?:disable|todo)\b\s*(?P<codes>(?:(?!--)[\w/,\s])*)",
     "ruby": r":reek:\w+|\bsteep:ignore\b|^#\s*typed:\s*(?:false|ignore)\b",
     "php": r"@(?:phpstan-ignore[\w-]*|psalm-suppress|phan-(?:file-)?suppress|codingStandardsIgnore\w*|SuppressWarnings)"
     r"\b(?P<codes>[\w\s.,()\\-]*)|\bphpcs:(?:ignore(?:File)?|disable)\b(?P<codes2>[\w\s.,]*)",
-    "shellcheck": r"\bshellcheck\s+(?:[\w-]+=\S+\s+){0,5}disable=(?P<codes>[\w,-]*)",
+    "shellcheck": r"\bshellcheck\s(?:(?!\bshellcheck\s)[^\n])*?\bdisable=(?P<codes>[\w,-]*(?:\s+[\w-]+=[^\s#]*)*)",
     "hadolint": r"\bhadolint\s+(?:global\s+)?ignore=(?P<codes>[\w,]*)",
     "yamllint": r"\byamllint\s+disable(?:-line|-file)?\b(?P<codes>[\w\s:-]*)",
     "infrastructure": r"\b(?:checkov:skip|(?:tfsec|trivy|kics|terrascan):\s*(?:ignore|skip)|tflint-ignore(?:-file)?)\b"
@@ -71,7 +74,7 @@ COMMENTS: dict[str, str] = {
     "workflow": r"\b(?:zizmor|actionlint|pinact):\s*ignore\b(?:\[(?P<codes>[^\]]{0,500})\])?",
     "sqlfluff": r"--\s*noqa\b(?::\s*(?P<codes>[\w.,\s]*))?|\bsqlfluff:\s*\w",
     "markdownlint": r"\b(?:markdownlint|vale|htmlhint|djlint|pyml|mdformat)[\s:-]*(?:disable|off)(?:-\w+)*\b"
-    r"(?P<codes>[\w\s./-]*)",
+    r"(?P<codes>[\w\s./-]*)|\bmarkdownlint-configure-file\b(?P<codes2>(?:(?!-->)[\s\S])*)",
     "remark": r"<!--\s*lint\s+(?:disable|ignore)\b(?P<codes>[\w\s-]*)",
     "lua": r"\b(?:luacheck:\s*(?:ignore|push|globals)|selene:\s*allow)\b(?P<codes>[\w\s().,]*)",
     "credo": r"\bcredo:disable-for-\S+(?P<codes>[\s\w.]*)",
@@ -97,7 +100,7 @@ ENDINGS: dict[str, str] = {
     "checkstyle": r"\b(?:CHECKSTYLE|scalastyle)[:.\s]*ON\b|@formatter:on",
     "swiftlint": r"\bswiftlint:enable\b",
     "resharper": r"\bReSharper\s+restore\b",
-    "rubocop": r"\b(?:rubocop|standard|haml-lint|erb_lint):\s*enable\b",
+    "rubocop": r"\b(?:rubocop|standard|haml-lint|erb_lint)\s*:\s*enable\b",
     "php": r"\bphpcs:enable\b|@codingStandardsIgnoreEnd",
     "yamllint": r"\byamllint\s+enable\b",
     "markdownlint": r"\b(?:markdownlint|vale|djlint|pyml)[\s:-]*(?:enable|on)\b",
@@ -107,19 +110,25 @@ ENDINGS: dict[str, str] = {
     "buf": r"\bverilator\s+lint_on\b",
 }
 
-# Suppressions that are code, by file name extension.
+# Suppressions that are code, by file name extension. What is too long to be looked through counts as one.
 CODE: dict[str, str] = {
-    "rs": r"#!?\s*\[[^\]]{0,500}?\b(?:allow|expect|rustfmt::skip)\b\s*\(?(?P<codes>[\w\s,:]*)",
-    "c cc cpp cxx h hh hpp m mm cu": r"(?:#\s*|_)[Pp]ragma\b[^\n]{0,200}?\b(?:ignored|disable|suppress)\b"
-    r"(?P<codes>[^\n]*)",
-    "java kt kts scala groovy": r"@(?:file:)?(?:Suppress\w*|nowarn)\b(?P<codes>\s*\([^)]{0,500}\))?",
+    "rs": r"#!?\s*\[\s*+(?:[^\]]{0,500}?\b(?:allow|expect|rustfmt\s*::\s*skip)\b\s*\(?(?P<codes>[\w\s,:]*)"
+    r"|cfg_attr\b(?:[^\]\[]{0,500}\[|[^\]]{501})(?P<codes2>[^\]]*))",
+    "c cc cpp cxx h hh hpp m mm cu": r"(?:#\s*|_)[Pp]ragma\b(?:[^\n]{0,500}?"
+    r"\b(?:ignored|disable|suppress)\b(?P<codes>[^\n]*)|[^\n]{501}(?P<codes2>[^\n]*))",
+    "java kt kts scala groovy": r"@\s*(?:\w+\s*:\s*)?(?:\[[^\]@]*?\b|(?:\w+\s*\.\s*)*)(?:Suppress\w*|nowarn)\b"
+    r"(?P<codes>\s*\([^)]{0,500}\))?",
     "cs fs": r"\[[^\]]{0,500}?\bSuppressMessage\b(?P<codes>[^\]]{0,500})"
     r"|#\s*pragma\s+warning\s+disable\b(?P<codes2>[^\n]*)"
     r"|#\s*nullable\s+disable\b",
-    "py pyi": r"@(?:typing\.)?no_type_check\b",
+    "py pyi": r"\bno_type_check(?:_decorator)?\b",  # its import as well: what it is called then does not matter
     "php": r"#\[[^\]]{0,500}?\bSuppressWarnings\b(?P<codes>[^\]]{0,500})",
     "ps1 psm1": r"\bSuppressMessageAttribute\b(?P<codes>[^\]]{0,500})",
 }
+# Strings and comments hold nothing that these need: they are read without.
+CODE_ALONE = frozenset({"rs"})
+# Lines that end in a backslash go on in the next one.
+CONTINUED = frozenset("c cc cpp cxx h hh hpp m mm cu".split())
 CODE_BY_SUFFIX = {suffix: pattern for suffixes, pattern in CODE.items() for suffix in suffixes.split()}
 
 # Spellings that are plain words elsewhere: tool -> file name extensions.
@@ -131,5 +140,5 @@ WORDS = (
     "$flow", "noflow", "flowlint", "allow", "expect", "todo", "no_type_check", "nowarn", "waive", "nocov", "reek",
     "typed:", "critic", "options_ghc", "ann", "luacheck", "sqlfluff", "dont-add", "nullable", "enable", "restore",
     "fmt", "yapf", "autopep8", "black", "isort", "clang-format", "checkstyle", "scalastyle", "@formatter", "vale",
-    "djlint", "pyml", "lint_on",
+    "djlint", "pyml", "lint_on", "nopep8", "jshint", "jslint", "configure-file", "cfg_attr",
 )  # fmt: skip

@@ -15,7 +15,7 @@ from functools import cache
 
 from sweeper.policy.comments import Source, decode, read, suffix_of
 from sweeper.policy.lines import gaps
-from sweeper.policy.spellings import CODE_BY_SUFFIX, COMMENTS, ENDINGS, ONLY, WORDS
+from sweeper.policy.spellings import CODE_ALONE, CODE_BY_SUFFIX, COMMENTS, CONTINUED, ENDINGS, ONLY, WORDS
 
 # More unmatched ones than this are not compared with each other: each counts as new.
 MOST_COMPARED = 1000
@@ -87,12 +87,25 @@ def find(path: str, text: str) -> list[Suppression]:
             continue
         for tool, ends, pattern in _patterns(suffix_of(path)):
             found += [place.suppression(tool, ends, m, start) for m in pattern.finditer(comment)]
-    code = CODE_BY_SUFFIX.get(suffix_of(path))
+    code = CODE_BY_SUFFIX.get(suffix := suffix_of(path))
     if code is not None:
-        for match in re.finditer(code, text):
-            if source.code[match.start()] == match[0][0]:
-                found.append(place.suppression("code", False, match, 0))
+        joined, moved = _joined(source.code if suffix in CODE_ALONE else text, suffix in CONTINUED)
+        for match in re.finditer(code, joined):
+            offset = moved(match.start())
+            if source.code[match.start() + offset] == match[0][0]:
+                found.append(place.suppression("code", False, match, offset))
     return sorted(found, key=lambda one: one.line)
+
+
+def _joined(text: str, continued: bool) -> tuple[str, Callable[[int], int]]:
+    """The text with its continued lines joined, and how far what stands at a position of it was moved."""
+    ends = [(m.start(), len(m[0])) for m in re.finditer(r"\\[ \t]*\n", text)] if continued else []
+    starts, lost = [], [0]
+    for at, length in ends:
+        starts.append(at - lost[-1])
+        lost.append(lost[-1] + length)
+    joined = re.sub(r"\\[ \t]*\n", "", text) if ends else text
+    return joined, lambda position: lost[bisect_right(starts, position)]
 
 
 def _speaks(text: str) -> bool:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import shutil
 import socket
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +17,13 @@ from sweeper.repo.run import Git
 OLDEST = (2, 38)  # merge-tree --write-tree
 # Settings of the user's that the result must respect.
 ASKED = r"^(user\.(name|email)|commit\.gpgsign|core\.sharedrepository)$"
+
+
+OFF = (("clean", ""), ("smudge", ""), ("process", ""), ("required", "false"))
+
+
+def replace_options(git: Git, more: Sequence[tuple[str, str]]) -> Git:
+    return dataclasses.replace(git, options=(*git.options, *more))
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +53,15 @@ class Place:
     def users(self) -> Git:
         """Git on the user's repository as the user sees it: to look at the work tree, to sign."""
         return Git(self.git_dir, None if self.bare else self.top, user_config=True)
+
+    def without_filters(self) -> Git:
+        """`users`, but no content filter of the repository's configuration is run: they are programs of whoever
+        wrote it. What a filter would change may then count as changed, which is only said, never acted on."""
+        users = self.users
+        _, out = users.answer("config", "-z", "--name-only", "--get-regexp", r"^filter\.", codes=(0, 1))
+        names = {key.rpartition(".")[0] for key in os.fsdecode(out).split("\0") if key}
+        off = [(f"{name}.{key}", value) for name in sorted(names) for key, value in OFF]
+        return replace_options(users, off)
 
     def private(self) -> Git:
         """A bare directory of our own over the repository's objects, made at the first use: no setting, attribute,
@@ -105,6 +123,11 @@ def find(start: Path, state: Path | None = None) -> Place:
         place.real.run("for-each-ref", "--count=1")
     ):
         raise ConfigError(f"{top} has no commits yet", hint="commit what the sweep is to start from")
+    if state == usual and state.is_symlink():
+        raise SweeperError(
+            f"the state folder {state} is a symbolic link, and what it points to could be anybody's",
+            hint="remove the link, or name the folder with SWEEPER_STATE",
+        )
     try:
         state.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as problem:

@@ -206,7 +206,7 @@ class Repo:
             "--ignore-submodules=all",
             "--untracked-files=normal",
         )
-        out = self._place.users.run(*words, cwd=self.top)
+        out = self._place.without_filters().run(*words, cwd=self.top)
         return [os.fsdecode(row[3:]) for row in out.split(b"\0") if row]
 
     async def changes_of(self, commit: str) -> list[Change]:

@@ -88,6 +88,9 @@ class Git:
             "GIT_OPTIONAL_LOCKS": "0",
             "GIT_TERMINAL_PROMPT": "0",
             "GIT_NO_REPLACE_OBJECTS": "1",
+            # nothing is ever fetched: a partial clone's configuration could name a program to do it
+            "GIT_NO_LAZY_FETCH": "1",
+            "GIT_ALLOW_PROTOCOL": "none",
         }
         settings = FOR_THE_USER if self.user_config else FIXED + NEUTRAL
         if not self.user_config:

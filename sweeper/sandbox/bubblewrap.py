@@ -36,6 +36,7 @@ T = TypeVar("T")
 PASSING = (errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.ENOMEM)  # trouble that others cause and that ends
 KEPT_TREES, KEPT_TOOLCHAINS = 32, 16
 WATCHED = "a watchdog holds the memory limit and an affinity the CPU limit: no control group can be made here"
+UNFILTERED = "no system call is refused to sandboxes: there is no seccomp filter for this kind of machine"
 
 
 class Bubblewrap:
@@ -89,7 +90,9 @@ class Bubblewrap:
             "disk": "tmpfs",
             "output": "watchdog",
         }
-        return Probe(self.name, True, version, enforced=enforced, notes=() if grouped else (WATCHED,))
+        filtered = self._confinement.filtered
+        notes = (*(() if grouped else (WATCHED,)), *(() if filtered else (UNFILTERED,)))
+        return Probe(self.name, True, version, enforced=enforced, notes=notes)
 
     async def prepare(self, tree: Tree, toolchain: Toolchain) -> Snapshot:
         """The tree in the store, the tools found, the setup run once. Raises CheckBroken for a missing tool."""
@@ -123,9 +126,9 @@ class Bubblewrap:
         self._confinement.start()
         if self._swept:
             return
-        self._swept = True
         if trusted := authorities.bundle(self._certificates, os.environ):
             self._ca = str(self._store.file(trusted, ".pem"))
+        self._swept = True
         self._sweep()
         self._store.prune("trees", KEPT_TREES)
         self._store.prune("toolchains", KEPT_TOOLCHAINS)

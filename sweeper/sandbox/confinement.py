@@ -9,6 +9,7 @@ import contextlib
 import os
 import queue
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +20,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from sweeper.errors import SandboxFailed
-from sweeper.sandbox import cgroup, program
+from sweeper.sandbox import cgroup, program, seccomp
 from sweeper.sandbox.contract import Facts, Limits, Spec
 from sweeper.sandbox.layer import Base
 from sweeper.sandbox.namespace import Namespace
@@ -70,6 +71,7 @@ class Confinement:
         self._lock = threading.Lock()
         self._namespace: Namespace | None = None
         self._program = ""
+        self._rules = b""
         self._groups: cgroup.Groups | None = None
         self._places: queue.SimpleQueue[Place] = queue.SimpleQueue()
         self._cleaner = ThreadPoolExecutor(2, thread_name_prefix="sandbox-cleaner")
@@ -97,6 +99,8 @@ class Confinement:
         if self._want_groups:
             with contextlib.suppress(OSError):
                 self._groups = cgroup.Groups(self._owner)
+        if sys.maxsize > 1 << 32:  # a 32-bit system on such a kernel would be a foreign one
+            self._rules = seccomp.build(os.uname().machine, watched=not self.grouped)
         self._register.open(self._groups.folders if self._groups is not None else [])
         # Two more than slots: a place is cleaned in the background, and nobody should wait for that.
         for number in range(self._slots + 2):
@@ -107,6 +111,11 @@ class Confinement:
     def grouped(self) -> bool:
         """Whether control groups hold the limits; known after `start`."""
         return self._groups is not None
+
+    @property
+    def filtered(self) -> bool:
+        """Whether sandboxes have a seccomp filter; known after `start`."""
+        return bool(self._rules)
 
     def root(self, mounts: Sequence[str], links: Mapping[str, str], ca: str | None) -> str:
         """A read-only root with places for these mounts, built once."""
@@ -179,6 +188,7 @@ class Confinement:
             spec,
             writable=binds,
             door=door,
+            filtered=self.filtered,
         )
 
     def _reachable(self, namespace: Namespace, door: Path) -> str:
@@ -191,7 +201,7 @@ class Confinement:
             contextlib.closing(
                 Output(spec.stdout, spec.stderr, spec.limits.output, spec.clocks, time.monotonic())
             ) as output,
-            contextlib.closing(Process(namespace, argv, spec.stdin)) as process,
+            contextlib.closing(Process(namespace, argv, spec.stdin, self._rules)) as process,
         ):
             self._register.enter(spec, process.pid)
             watchdog = Watchdog(process.pid, spec.limits.memory) if place.group is None else None

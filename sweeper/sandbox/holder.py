@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
 import fcntl
 import json
 import os
@@ -30,6 +31,8 @@ CLONE_NEWNS, CLONE_NEWUSER = 0x00020000, 0x10000000
 MS_NOSUID, MS_NODEV, MS_BIND, MS_REC, MS_PRIVATE = 2, 4, 4096, 16384, 1 << 18
 MNT_DETACH = 2
 PR_SET_DUMPABLE = 4
+KEYCTL_JOIN_SESSION_KEYRING = 1
+KEYCTL = {"x86_64": 250, "aarch64": 219}  # the system call's number
 SLOT_FOLDERS = ("upper", "work", "home", "tmp", "shm", "inputs", "changes", "toolchain", "kept")
 INODES = 400_000
 # The coordinator's end is the holder's, after its sandboxes; the kernel reaps bwrap.
@@ -130,11 +133,25 @@ def enter(uid: int, gid: int) -> None:
         os.setresgid(gid, gid, gid)
         os.setresuid(uid, uid, uid)
         _checked(_libc.prctl(PR_SET_DUMPABLE, 1, 0, 0, 0), "prctl")
+    leave_keyring()
     _checked(_libc.unshare(CLONE_NEWUSER | CLONE_NEWNS), "unshare a user and a mount namespace")
     for name, text in (("setgroups", "deny"), ("uid_map", f"{uid} {uid} 1"), ("gid_map", f"{gid} {gid} 1")):
         with open(f"/proc/self/{name}", "w") as file:
             file.write(text)
     mount("none", "/", None, MS_REC | MS_PRIVATE)
+
+
+def leave_keyring() -> None:
+    """Take an empty session keyring: the coordinator's would be every sandbox's."""
+    number = KEYCTL.get(os.uname().machine) if sys.maxsize > 1 << 32 else None
+    if number is None:
+        return
+    _libc.syscall.restype = ctypes.c_long
+    if _libc.syscall(ctypes.c_long(number), ctypes.c_long(KEYCTL_JOIN_SESSION_KEYRING), None) < 0:
+        code = ctypes.get_errno()
+        # A kernel without keys, or a container that refuses the call to everything in it.
+        if code not in (errno.ENOSYS, errno.EPERM):
+            raise OSError(code, f"join a session keyring: {os.strerror(code)}")
 
 
 class Holder:

@@ -23,7 +23,7 @@ from sweeper.sandbox.namespace import Namespace
 from sweeper.sandbox.output import Output
 from sweeper.sandbox.watchdog import INTERVAL, Watchdog
 
-STATUS_FD, BLOCK_FD = 3, 4  # where bwrap finds them
+STATUS_FD, BLOCK_FD, FILTER_FD = 3, 4, 5  # where bwrap finds them
 LOOK = 0.5  # seconds between two looks at the disk
 PATIENCE = 30.0  # seconds for the kernel to end what was killed
 CHUNK = 1 << 16
@@ -52,15 +52,18 @@ class End:
 class Process:
     """`pid` is the sandbox's first process, as this machine counts."""
 
-    def __init__(self, namespace: Namespace, argv: list[str], stdin: bytes) -> None:
-        """Start bwrap and wait until it stands at the gate. Raises SandboxFailed with what bwrap said."""
+    def __init__(self, namespace: Namespace, argv: list[str], stdin: bytes, rules: bytes = b"") -> None:
+        """Start bwrap and wait until it stands at the gate. Raises SandboxFailed with what bwrap said.
+
+        `rules`: the seccomp filter that `argv` tells bwrap to read.
+        """
         self._namespace = namespace
         self._fds: list[int] = []
         self._status = b""
         self.said = b""  # the head of stderr
         self.pidfd = -1
         try:
-            given = self._spawn(argv, stdin)
+            given = self._spawn(argv, stdin, rules)
             self.pid = self._child(given)
             self.pidfd = self._own(os.pidfd_open(self.pid))
         except BaseException:
@@ -76,7 +79,7 @@ class Process:
         os.set_blocking(ours, False)
         return self._own(ours), theirs
 
-    def _spawn(self, argv: list[str], stdin: bytes) -> int:
+    def _spawn(self, argv: list[str], stdin: bytes, rules: bytes) -> int:
         theirs = [_stdin(stdin)]
         try:
             self._out, their_out = self._pipe()
@@ -88,6 +91,11 @@ class Process:
             their_gate, gate = os.pipe2(os.O_CLOEXEC)
             theirs.append(their_gate)
             self._gate = self._own(gate)
+            if rules:
+                read, write = os.pipe2(os.O_CLOEXEC)
+                theirs.append(read)
+                os.write(write, rules)  # far less than a pipe holds
+                os.close(write)
             answer, _ = self._namespace.ask({"do": "spawn", "argv": argv}, fds=theirs)
         finally:
             for fd in theirs:

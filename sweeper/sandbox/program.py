@@ -13,7 +13,7 @@ from pathlib import Path
 from sweeper.errors import NoSandbox
 from sweeper.sandbox import authorities
 from sweeper.sandbox.contract import DOOR, HOME, INPUTS, WORK, Spec
-from sweeper.sandbox.process import BLOCK_FD, STATUS_FD
+from sweeper.sandbox.process import BLOCK_FD, FILTER_FD, STATUS_FD
 from sweeper.sandbox.tools import SYSTEM
 
 OLDEST = (0, 11)
@@ -118,9 +118,12 @@ def command_line(
     *,
     writable: Sequence[tuple[str, str]] = (),
     door: str = "",
+    filtered: bool = False,
 ) -> list[str]:
     """bwrap's argv for one sandbox in the tmpfs at `slot`; `lowers` from the bottom up."""
     argv = [program, *UNSHARE]
+    if filtered:
+        argv += ["--seccomp", str(FILTER_FD)]
     if spec.network:
         resolver = os.path.realpath("/etc/resolv.conf")
         argv += ["--share-net", "--ro-bind", root, "/", "--ro-bind-try", resolver, "/etc/resolv.conf"]

@@ -121,13 +121,16 @@ class Store:
                     )
 
     def file(self, data: bytes, suffix: str) -> Path:
-        """A small file that every sandbox may read, named by its content. Blocks."""
+        """A small file that sandboxes may read, and nobody else, named by its content. Blocks."""
         path = self.root / "files" / (hashlib.sha256(data).hexdigest()[:32] + suffix)
         self._make(path.parent)
-        if not path.exists():
+        if not path.exists() or path.stat().st_mode & 0o007:
             new = path.with_name(f".{path.name}.{os.getpid()}")
+            new.touch(0o600)
             new.write_bytes(data)
-            new.chmod(0o644)
+            if os.geteuid() == 0:  # sandboxes have a user and a group of their own
+                os.chown(new, 0, sandbox_ids()[1])
+                new.chmod(0o640)
             new.rename(path)
         return path
 

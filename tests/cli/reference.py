@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from sweeper import config
+from sweeper import config, quantities
 from sweeper.cli.group import COMMANDS
 
 README = Path(__file__).resolve().parents[2] / "README.md"
@@ -53,9 +53,9 @@ def nested(annotation: Any) -> type[BaseModel] | None:
 def kind(annotation: Any, field: FieldInfo | None = None) -> str:
     metadata = (*getattr(annotation, "__metadata__", ()), *(field.metadata if field else ()))
     validators = {getattr(each, "func", None) for each in metadata}
-    if config.parse_seconds in validators:
+    if quantities.parse_seconds in validators:
         return 'time: seconds, or `"10m"`'
-    if config.parse_bytes in validators:
+    if quantities.parse_bytes in validators:
         return 'size: bytes, or `"2GiB"`'
     origin, args = get_origin(annotation), get_args(annotation)
     if hasattr(annotation, "__metadata__"):

@@ -16,9 +16,10 @@ from pydantic import ValidationError
 
 import sweeper
 from sweeper.commands import argv
-from sweeper.config import BYTES, SECONDS, Config, LimitsConfig, RungConfig, SandboxConfig
+from sweeper.config import Config, LimitsConfig, RungConfig, SandboxConfig
 from sweeper.configfile import PLACES, Loaded, credential, digest, json_schema, load
 from sweeper.errors import ConfigError
+from sweeper.quantities import BYTES, SECONDS
 
 RUFF = '[sweep.ruff]\ncheck = "ruff check ."\n'
 

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sweeper.policy import RULES, Level, Scope, Verdict, judge
+from sweeper.policy import RULES, TEST_CONFIG, Level, Scope, Verdict, judge
 from sweeper.policy.rules import MAX_VIOLATIONS
 from sweeper.records import Change, Finding, Unit
 from sweeper.redact import forms
@@ -185,6 +185,9 @@ def test_d07_the_violation_has_lines_and_no_content() -> None:
     "path",
     [
         "src/ruff.toml",
+        "sitecustomize.py",
+        "a/b/UserCustomize.py",
+        "src/sitecustomize/__init__.py",
         "ruff.toml",
         "a/b/c/.ruff.toml",
         ".flake8",
@@ -229,6 +232,12 @@ def test_d08_the_names_that_the_tool_reads_count_too() -> None:
     assert broken(judged({"a/My.Conf": b"x\n"}, check_config_files=["my.conf"])) == ["check_config"]
 
 
+@pytest.mark.parametrize("path", ["conftest.py", "a/jest.config.mjs", ".rspec", "spec/Spec_Helper.rb", "phpunit.xml.dist"])
+def test_d08_what_steers_a_test_run_counts_where_there_is_one(path: str) -> None:
+    assert broken(judged({path: b"x\n"})) == []
+    assert broken(judged({path: b"x\n"}, check_config_files=TEST_CONFIG)) == ["check_config"]
+
+
 @pytest.mark.parametrize(
     ("path", "before", "harmless", "harmful"),
     [
@@ -244,6 +253,20 @@ def test_d08_the_names_that_the_tool_reads_count_too() -> None:
             b"[project]\nname = 'x'\nversion = '1'\n",
             b"[project]\nname = 'x'\n[tool.unheard-of]\nignore = 1\n",
         ),
+        (
+            "pyproject.toml",
+            b"[project]\nrequires-python = '>=3.11'\n",
+            b"[project]\nrequires-python = \">=3.11\"\nname = 'x'\n",
+            b"[project]\nrequires-python = '>=3.8'\n",
+        ),
+        (
+            "pyproject.toml",
+            b"[tool.poetry.dependencies]\npython = '^3.11'\n",
+            b"[tool.poetry.dependencies]\npython = '^3.11'\nx = '1'\n",
+            b"[tool.poetry.dependencies]\npython = '^3.8'\n",
+        ),
+        ("pyproject.toml", b"[tool.uv]\na = 1\n", b"[tool.uv]\na = 1 # x\n", b"[tool.uv]\na = 2\n"),
+        ("pyproject.toml", b"[tool.hatch]\na = 1\n", b"[tool.hatch]\na = 1 # x\n", b"[tool.hatch]\na = 2\n"),
         (
             "src/setup.cfg",
             b"[metadata]\nname = x\n[flake8]\nignore = A\n",

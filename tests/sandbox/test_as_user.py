@@ -25,6 +25,7 @@ SUITE = (
     "test_tools",
     "test_door",
     "test_installing",
+    "test_seccomp",
 )
 
 

@@ -8,6 +8,7 @@ from sweeper.backlog.tools.tool import Tool, codes, dropped, words
 
 ESLINT = Tool(
     name="eslint",
+    crosses=True,
     programs=("eslint",),
     value_options=words(
         "-c --config --ext --rulesdir --parser --parser-options --resolve-plugins-relative-to --rule --plugin --env "
@@ -52,6 +53,7 @@ TSC = Tool(
 
 BIOME = Tool(
     name="biome",
+    crosses=True,
     programs=("biome",),
     command=("lint",),
     value_options=words(
@@ -74,6 +76,7 @@ BIOME_CI = replace(BIOME, name="biome-ci", command=("ci",), fix_command=("check"
 
 OXLINT = Tool(
     name="oxlint",
+    crosses=True,
     programs=("oxlint",),
     value_options=words(
         "--format -c --config --tsconfig -A --allow -W --warn -D --deny --ignore-path --ignore-pattern --threads"

@@ -107,6 +107,7 @@ RUBOCOP = Tool(
 
 CPPCHECK = Tool(
     name="cppcheck",
+    crosses=True,
     programs=("cppcheck",),
     value_options=words("-I -D -U -j -i -x"),
     dropped=dropped(

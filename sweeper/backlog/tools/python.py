@@ -61,6 +61,7 @@ FLAKE8 = Tool(
 
 PYLINT = Tool(
     name="pylint",
+    crosses=True,
     programs=("pylint",),
     value_options=words(
         "--output-format --rcfile -d --disable -e --enable -j --jobs --fail-on --ignore --ignore-paths "

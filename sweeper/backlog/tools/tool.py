@@ -36,7 +36,8 @@ class Tool:
     check, `file_options` into every run on named files (the same excludes as a whole run). `fix_options`: one list
     a fixer, safest first; `fix_command` takes the place of `command` there, `fix_script` is a shell script around
     "{fix}" whose arguments are the files. `no_suppressions` shows what suppression comments hide.
-    `whole_project`: its findings of one file depend on others, so only whole runs judge. `passes_on`: what follows
+    `whole_project`: its findings of one file depend on others, so only whole runs judge. `crosses`: files are judged
+    alone, but some rules look further, so that a finding may go when another file changes. `passes_on`: what follows
     "--" is for another program. `booleans`: any option may be followed by "true" or "false".
     `exit_codes` gives the meaning of the codes; an unlisted code has none. `streams`:
     where findings are printed. `column_base`: the number of the first column in text. `incomplete`: what the
@@ -61,6 +62,7 @@ class Tool:
     fix_script: str = ""
     no_suppressions: tuple[str, ...] = ()
     whole_project: bool = False
+    crosses: bool = False
     passes_on: bool = False
     booleans: bool = False
     exit_codes: Mapping[int, CheckState] = field(default_factory=dict)
