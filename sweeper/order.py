@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ import anyio
 from sweeper import agents
 from sweeper.backlog.check import Check, Sandboxing
 from sweeper.backlog.child import Parser
-from sweeper.backlog.tools import Tool, recognise
+from sweeper.backlog.tools import GENERIC, Tool, recognise
 from sweeper.backlog.tools.commandline import unwrap
 from sweeper.commands import argv
 from sweeper.config import LimitsConfig, RungConfig, SandboxConfig, SweepConfig
@@ -123,12 +124,24 @@ def workshop(
 
 def steering(config: SweepConfig) -> tuple[str, ...]:
     """Files that decide what check and tests say: what their commands name, and what a test run reads by itself."""
-    words = [*argv(config.check), *argv(config.unit_check), *argv(config.test)]
-    named = {posixpath.basename(word) for word in words[1:] if "." in word and not word.startswith("-")}
+    commands = [argv(command) for command in (config.check, config.unit_check, config.test)]
+    named = {posixpath.basename(word) for command in commands for word in _read_by(command)}
     if argv(config.test):
         named |= set(TEST_CONFIG)
         named |= {"Makefile", "makefile", "GNUmakefile"} if "make" in argv(config.test) else set()
     return tuple(sorted(named - {"", ".", ".."}))
+
+
+def _read_by(command: Sequence[str]) -> list[str]:
+    """The files that a command line names for more than to be looked at.
+
+    A known linter's plain words are what it checks; of any other program each may be a script that it runs.
+    """
+    if recognise(command).name != GENERIC.name:
+        options = [word.partition("=") for word in command]
+        after = [second for first, second in pairwise(command) if first.startswith("-") and "conf" in first]
+        return after + [value for option, _, value in options if option.startswith("-") and "conf" in option and value]
+    return [word for word in command[1:] if "." in word and not word.startswith("-")]
 
 
 def toolchain(config: SweepConfig) -> Toolchain:

@@ -14,6 +14,7 @@ from sweeper.records import CheckResult, Evidence, Kind, Outcome
 from sweeper.report.escape import terminal
 
 PARALLEL_PROBES = 2
+UNCHANGED = TreeVerdict(False)  # of the ground itself: green, and nothing is learned of its findings
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,9 @@ async def _merge_green(
     found = await find_culprits(mergeable, good, parallel=PARALLEL_PROBES)
     culprits = {unit.key: _nearest(seen, unit.key) for unit in found.ejected}
     kept = await _merge(workshop, gate.ground, found.kept)
-    green = seen.get(frozenset(unit.key for unit in found.kept)) or await _judge(workshop, gate, kept)
+    green = None  # nothing was merged: the ground and what was found on it stay as they are
+    if kept.merged:
+        green = seen.get(frozenset(unit.key for unit in found.kept)) or await _judge(workshop, gate, kept)
     # whoever fits only without the culprits was never judged with the rest: uncharged, next round
     left = {
         u.key: merged.conflicts.get(u.key, ()) for u in waiting if u.key not in culprits and u.key not in kept.merged
@@ -120,7 +123,7 @@ async def _merge(workshop: Workshop, ground: Ground, units: Sequence[Waiting]) -
 
 async def _judge(workshop: Workshop, gate: Gate, merged: Merged) -> TreeVerdict:
     if merged.tip == gate.ground.commit:
-        return TreeVerdict(False)
+        return UNCHANGED
     return await gate.judge(tuple(await workshop.repo.changes_between(gate.ground.commit, merged.tip)))
 
 

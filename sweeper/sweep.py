@@ -152,6 +152,7 @@ class Sweep:
     async def on_idle(self) -> Idle:
         barrier = await self.close()
         if self.run.round >= self.workshop.config.max_rounds:
+            self.drained = not await self._waiting()
             return Idle.STOP
         if not barrier.merged and not await self._waiting():
             self.drained = True

@@ -2,7 +2,7 @@
 
 A spelling is a regular expression, compared without regard to case. Group `codes` (or `codes2`) is what it
 suppresses; without it, or empty, that is everything. Every spelling holds at least one of WORDS, and nothing in
-it is scanned further than 500 characters before a match fails.
+it is scanned further than 500 characters, or than where the next match could begin, before a match fails.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ COMMENTS: dict[str, str] = {
     "editorconfig": r"\beditorconfig-checker-disable(?:-\w+)*\b",
     # JavaScript, TypeScript, styles
     "eslint": r"\b(?:es|ox)lint-disable(?:-next-line|-line)?\b(?P<codes>(?:(?!\s--\s|\*/|-->)[^\n])*)",
-    "eslint-config": r"^(?-i:/\*\s*(?:eslint(?:-env)?|globals?|exported|jshint|jslint)|//\s*jshint(?=\s+(?:[-+]W\d|\w+\s*:)))"
-    r"\s++(?!\*/)(?P<codes>(?:(?!\*/)[\s\S])+)",
+    "eslint-config": r"^(?-i:/\*\s*(?:eslint(?:-env)?|globals?|exported|jshint|jslint)"
+    r"|//\s*jshint(?=\s+(?:[-+]W\d|\w+\s*:)))\s++(?!\*/)(?P<codes>(?:(?!\*/)[\s\S])+)",
     "typescript": r"@ts-(?:ignore|expect-error|nocheck)\b",
     "flow": r"\$Flow(?:FixMe|Ignore|Issue|ExpectedError)\b(?:\[(?P<codes>[^\]]{0,500})\])?|@noflow\b|\bflowlint\b",
     "biome": r"\b(?:biome|rome)-ignore(?!-end)(?:-all|-start)?\b\s*(?P<codes>[\w/]*)",
@@ -128,7 +128,7 @@ CODE: dict[str, str] = {
 # Strings and comments hold nothing that these need: they are read without.
 CODE_ALONE = frozenset({"rs"})
 # Lines that end in a backslash go on in the next one.
-CONTINUED = frozenset("c cc cpp cxx h hh hpp m mm cu".split())
+CONTINUED = frozenset(["c", "cc", "cpp", "cxx", "h", "hh", "hpp", "m", "mm", "cu"])
 CODE_BY_SUFFIX = {suffix: pattern for suffixes, pattern in CODE.items() for suffix in suffixes.split()}
 
 # Spellings that are plain words elsewhere: tool -> file name extensions.

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-COMMAND = (sys.executable, "-m", "sweeper")
+COMMAND = (str(Path(sys.executable).parent / "sweeper"),)  # not -m: that would import from the project
 CHECK = "ruff check --output-format json ."
 FIX = [[r"(?m)^import \w+\n", ""]]
 GIT = ("git", "-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false")

@@ -91,7 +91,8 @@ def test_a_file_in_scope_that_no_longer_parses_is_no_fix(projects: Callable[...,
     project.configure(script, more='scope = ["shared.py"]')
     ended = project.run()
     assert ended.code == 1, ended.err
-    assert ended.kinds("pkg/m1.py") == ["not_fixed"]
+    assert ended.kinds("pkg/m1.py") == ["ejected"]
+    assert ended.reasons("pkg/m1.py") == ["does not parse"]
     assert "broken" not in project.show("shared.py")
 
 

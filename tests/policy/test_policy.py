@@ -232,7 +232,9 @@ def test_d08_the_names_that_the_tool_reads_count_too() -> None:
     assert broken(judged({"a/My.Conf": b"x\n"}, check_config_files=["my.conf"])) == ["check_config"]
 
 
-@pytest.mark.parametrize("path", ["conftest.py", "a/jest.config.mjs", ".rspec", "spec/Spec_Helper.rb", "phpunit.xml.dist"])
+@pytest.mark.parametrize(
+    "path", ["conftest.py", "a/jest.config.mjs", ".rspec", "spec/Spec_Helper.rb", "phpunit.xml.dist"]
+)
 def test_d08_what_steers_a_test_run_counts_where_there_is_one(path: str) -> None:
     assert broken(judged({path: b"x\n"})) == []
     assert broken(judged({path: b"x\n"}, check_config_files=TEST_CONFIG)) == ["check_config"]

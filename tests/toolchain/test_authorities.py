@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import secrets
+import ssl
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -127,14 +128,16 @@ async def test_an_image_is_built_with_them(
 
 def test_a_bundle_holds_the_machines_own_and_the_extra_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     system, ours, theirs = (tmp_path / name for name in ("system", "ours", "theirs"))
-    for file in (system, ours, theirs):
-        file.write_text(f"{file.name}\n")
+    system.write_text("system\n")
+    for number, file in enumerate((ours, theirs)):
+        file.write_text(ssl.DER_cert_to_PEM_cert(bytes([48, 3, 2, 1, number]) * 20))
     monkeypatch.setattr(authorities, "SYSTEM", (tmp_path / "none", system))
     assert authorities.bundle(None, {}) == b""
     assert authorities.bundle(None, {"SSL_CERT_FILE": str(system)}) == b""
-    assert authorities.bundle(ours, {"SSL_CERT_FILE": str(theirs)}) == b"system\nours\ntheirs\n"
-    assert authorities.bundle(ours, {"SSL_CERT_FILE": str(system)}) == b"system\nours\n"
-    assert authorities.extra(ours, {"SSL_CERT_FILE": str(ours)}) == b"ours\n"
+    both = b"system\n" + ours.read_bytes() + theirs.read_bytes()
+    assert authorities.bundle(ours, {"SSL_CERT_FILE": str(theirs)}) == both
+    assert authorities.bundle(ours, {"SSL_CERT_FILE": str(system)}) == b"system\n" + ours.read_bytes()
+    assert authorities.extra(ours, {"SSL_CERT_FILE": str(ours)}) == ours.read_bytes()
 
 
 def test_a_bundle_that_cannot_be_read_is_an_error_of_the_configuration(tmp_path: Path) -> None:
