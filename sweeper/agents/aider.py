@@ -17,6 +17,7 @@ NEEDS = Needs("openai", "gpt-5.5", frozenset({"openai", "anthropic"}))
 TOKENS = re.compile(r"^Tokens: ([\d.]+)(k|M)? sent,.*?([\d.]+)(k|M)? received", re.MULTILINE)
 SCALE = {"": 1, "k": 1000, "M": 1_000_000}
 FAILED = re.compile(r"^litellm\.\w+|^The API provider|^Retrying in|^Model .* hit a token limit", re.MULTILINE)
+EMPTY = "Empty response received from LLM"
 CONFIG = "auto-commits: false\n"  # one of ours, so that none of the repository's is read
 
 
@@ -68,4 +69,4 @@ def read(printed: Printed) -> Left:
 def _prose(said: str) -> Trouble | None:
     """Of the answer alone: aider's own closing lines come after it."""
     answer = said.rpartition("\nTokens: ")[0] or said
-    return words.prose(answer)
+    return None if EMPTY in answer else words.prose(answer)

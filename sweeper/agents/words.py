@@ -14,11 +14,12 @@ CLAIM = 2000  # characters of an agent's last words that are kept
 
 # The first kind counts that is found: a limited account comes before a plain status, which may stand in the same text.
 ERRORS = (
+    (Trouble.DECLINED, r"content.?filter|usage polic(y|ies)"),
     (Trouble.BUDGET, r"max_output_tokens|budget_spent|the budget is spent"),
-    (Trouble.CONTEXT_OVERFLOW, r"prompt is too long|context[ _](length|window)|input is too long|maximum context"),
+    (Trouble.CONTEXT_OVERFLOW, r"prompt (is|as) too long|context[ _](length|window)|input is too long|maximum context"),
     (Trouble.QUOTA, r"insufficient_quota|credit balance|exceeded your current quota|billing|\b402\b|payment required"),
     (Trouble.RATE_LIMIT, r"rate.?limit|too many requests|\b429\b|hit your (usage )?limit|usage limit reached"),
-    (Trouble.OVERLOADED, r"overloaded|\b529\b|\b503\b|service unavailable"),
+    (Trouble.OVERLOADED, r"overloaded|high demand|\b529\b|\b503\b|service unavailable"),
     (
         Trouble.AUTH,
         r"authentication|unauthori[sz]ed|permission_(error|denied)|invalid.{0,8}api.?key|\b40[13]\b|not logged in|"
