@@ -18,10 +18,10 @@ UV_COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help venv demo test check lint format bench lock build clean distclean
+.PHONY: help venv demo test test-long check lint format bench lock build clean distclean
 
 help: ## this list
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 12
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 12
 
 venv: $(READY) ## the environment: every package pinned and hashed, sweeper itself in place
 
@@ -30,6 +30,9 @@ demo: $(READY) ## drain examples/quickstart and watch it; needs neither root nor
 
 test: $(READY) ## everything; as root on Debian it installs and starts what the tests need, and stops it again
 	@$(BIN)/python tests/setup/machine.py $(PYTEST) $(ARGS)
+
+test-long: $(READY) ## everything and the long matrices too: every agent, every failure, every toolchain, ten minutes of fuzz
+	@SWEEPER_LONG=1 SWEEPER_FUZZ_SECONDS=600 $(BIN)/python tests/setup/machine.py $(PYTEST) $(ARGS)
 
 check: $(READY) ## the quick subset, about a minute: no docker, nothing slow
 	@$(PYTEST) -m "not slow and not docker" $(ARGS)

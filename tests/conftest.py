@@ -42,7 +42,11 @@ class User(NamedTuple):
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if not os.environ.get("SWEEPER_LONG"):
+        left_out = [item for item in items if item.get_closest_marker("long")]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in left_out]
     for item in items:
         for fixture in getattr(item, "fixturenames", ()):
             if marker := MARKERS_OF_FIXTURES.get(fixture):

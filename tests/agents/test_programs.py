@@ -13,7 +13,10 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 ONE = "pkg/m0.py"
 BOTH = pytest.mark.parametrize("agent", ["claude", "codex"])
-MANY = ["claude", "codex", "pi", "copilot", "gemini", "qwen", "opencode", "aider", "mini"]
+LONG = pytest.mark.long  # the whole matrix of agents and failures: minutes of other people's programs starting
+OTHERS = ["pi", "copilot", "gemini", "qwen", "opencode", "aider", "mini"]
+MANY = ["claude", "codex", *(pytest.param(agent, marks=LONG) for agent in OTHERS)]
+EARLY = ("question", "edit-of-another-file")  # of the failures, those that are seen in every run
 SHORT = {"first_output": "20s", "idle": "8s", "wall": "40s"}
 
 
@@ -61,7 +64,7 @@ FAILURES: dict[str, tuple[Reply | Script, str, str]] = {
 
 
 @BOTH
-@pytest.mark.parametrize("failure", FAILURES)
+@pytest.mark.parametrize("failure", [pytest.param(f, marks=() if f in EARLY else LONG) for f in FAILURES])
 def test_a_failure_has_its_one_class(sweeping: Callable[..., Sweeping], agent: str, failure: str) -> None:
     reply, kind, reason = FAILURES[failure]
     if (agent, failure) == ("codex", "refusal"):
@@ -136,6 +139,7 @@ def test_d16_a_turn_limit_without_a_change(sweeping: Callable[..., Sweeping]) ->
     assert (ended.kinds(ONE), ended.reasons(ONE)) == (["no_change"], ["turn limit"])
 
 
+@LONG
 @BOTH
 @pytest.mark.parametrize("status", [500, 529])
 def test_an_overload_charges_nobody(sweeping: Callable[..., Sweeping], agent: str, status: int) -> None:
@@ -152,6 +156,7 @@ def test_an_overload_charges_nobody(sweeping: Callable[..., Sweeping], agent: st
     assert set(ended.kinds(ONE)) <= {"fixed", "transient"}
 
 
+@LONG
 @BOTH
 def test_a_cut_stream_charges_nobody(sweeping: Callable[..., Sweeping], agent: str) -> None:
     def script(asked: Asked) -> Reply:

@@ -76,7 +76,9 @@ def test_every_definition_is_tested_here() -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(900)  # the first time an image is built
 @pytest.mark.parametrize("factory", [pytest.param("docker", marks=pytest.mark.docker)], indirect=True, scope="session")
-@pytest.mark.parametrize("name", TOOLS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.long if n in ("go", "rust") else ()) for n in TOOLS]
+)
 def test_the_tools_of_an_image_work_in_a_sandbox(box: Box, name: str) -> None:
     tree = PlainTree(FILES, git=True)
     programs = tuple(dict.fromkeys(command.split()[0] for command in TOOLS[name]))
