@@ -217,14 +217,15 @@ def test_c21_an_engine_that_sees_another_disk(
 ) -> None:
     """The store lies on a mount that the engine does not have, as in a container beside its own: images are used."""
     place = store / f"elsewhere{next(_numbers)}"
-    slot = place / "docker/c21/1"
+    whose = f"c21{twin:d}"  # the two run at once, and each would take the other for dead
+    slot = place / "docker" / whose / "1"
     place.mkdir()
     if twin:
         for folder in ("changes", "space/upper-1", "space/work"):
             (slot / folder).mkdir(parents=True)
         (slot / "changes/nonce").write_bytes(b"of another disk")
     script = f'mount -t tmpfs none {place} && exec "$@"'
-    child = [sys.executable, "-c", CHILD, "docker", str(place), "c21", "echo x > new; rm gone.py"]
+    child = [sys.executable, "-c", CHILD, "docker", str(place), whose, "echo x > new; rm gone.py"]
     argv = ["unshare", "-m", "sh", "-c", script, "sh", *child]
     done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

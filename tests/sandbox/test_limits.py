@@ -95,7 +95,6 @@ def test_cpu(box: Box) -> None:
     code = """
 import os, time
 
-pytestmark = pytest.mark.slow
 began = time.monotonic()
 children = []
 for _ in range(3):

@@ -19,8 +19,6 @@ from sweeper.sandbox.bubblewrap import Bubblewrap
 from sweeper.sandbox.contract import Clocks, Handle, Name, Role
 from tests.sandbox.conftest import Box, embedded, owner
 
-pytestmark = pytest.mark.slow
-
 ROOT = Path(__file__).parents[2]
 
 
