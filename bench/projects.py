@@ -61,7 +61,8 @@ def sdist(name: str, version: str) -> Path:
     folder = CACHE / f"{name}-{version}"
     if not folder.exists():
         with tarfile.open(archive) as tar:
-            tar.extractall(CACHE, filter="data")
+            safely = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}  # from Python 3.11.4 on
+            tar.extractall(CACHE, **safely)  # type: ignore[arg-type]
     return folder
 
 

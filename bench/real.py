@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections import Counter
 from pathlib import Path
@@ -61,7 +62,7 @@ def recount(folder: Path, branch: str) -> Counter[tuple[str, str]]:
     with tempfile.TemporaryDirectory(prefix="sweeper-recount-") as name:
         git(folder, "worktree", "add", "-q", "--detach", name + "/tree", branch)
         try:
-            command = ["ruff", *CHECK.split()[1:]]
+            command = [str(Path(sys.executable).parent / "ruff"), *CHECK.split()[1:]]
             done = subprocess.run(command, check=False, cwd=name + "/tree", capture_output=True, text=True)
             found = json.loads(done.stdout)
             return Counter((row["filename"].removeprefix(name + "/tree/"), row["code"] or "") for row in found)

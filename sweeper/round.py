@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+import anyio
+
 from sweeper.bisect import GREEN, RED, Verdict, find_culprits
-from sweeper.gate import Gate, TestBase, TreeVerdict
-from sweeper.ground import Ground, Workshop
+from sweeper.gate import Gate, TestBase, TreeVerdict, first_of
+from sweeper.ground import Ground, Workshop, prepare
 from sweeper.ledger.contract import AttemptRow, Ledger, Run
 from sweeper.merge import Merged, merge
 from sweeper.records import CheckResult, Evidence, Kind, Outcome
@@ -87,7 +89,7 @@ async def _merge_green(
     merged = await _merge(workshop, gate.ground, waiting)
     if not merged.merged:
         return merged, None, {}
-    verdict = await _judge(workshop, gate, merged)
+    verdict = await _judge_and_prepare(workshop, gate, merged)
     if not verdict.red:
         return merged, verdict, {}
     seen: dict[frozenset[str], TreeVerdict] = {frozenset(merged.merged): verdict}
@@ -109,6 +111,17 @@ async def _merge_green(
         u.key: merged.conflicts.get(u.key, ()) for u in waiting if u.key not in culprits and u.key not in kept.merged
     }
     return replace(kept, empty=(), conflicts=left), green, culprits
+
+
+async def _judge_and_prepare(workshop: Workshop, gate: Gate, merged: Merged) -> TreeVerdict:
+    """The verdict; meanwhile the merged commit is made ready, as the next round will most likely stand on it."""
+    try:
+        async with anyio.create_task_group() as group:
+            group.start_soon(prepare, workshop, merged.tip)
+            verdict = await _judge(workshop, gate, merged)
+    except ExceptionGroup as several:
+        raise first_of(several) from several
+    return verdict
 
 
 def _nearest(seen: dict[frozenset[str], TreeVerdict], key: str) -> TreeVerdict:
