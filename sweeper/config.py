@@ -210,8 +210,6 @@ class LimitsConfig(Model):
     """Money of one fire."""
     usd_per_day: float = Field(default=20.0, ge=0)
     """Money of one day (UTC)."""
-    fires_per_day: int | None = Field(default=None, ge=1)
-    """Fires of one day (UTC)."""
     ramp: Seconds = 0.0
     """Start ramp: the time over which the slots open one by one."""
 
