@@ -51,7 +51,7 @@ def measure(kills: int = KILLS, seed: int = 842) -> list[Row]:
 
 def _project(folder: Path) -> Path:
     unused_imports(folder, UNITS)
-    configuration(folder, slots=SLOTS, ladder=scripted(*STEPS), check=CHECK)
+    configuration(folder, slots=SLOTS, ladder=scripted(*STEPS, mark=str(folder)), check=CHECK)
     return folder
 
 
@@ -89,14 +89,14 @@ def inspect(folder: Path, units: int) -> dict[str, int]:
 
 
 def living_sandboxes(folder: Path) -> int:
-    """Processes that still work for a killed coordinator: whatever names the folder of a run."""
+    """Agents of this project that are alive, though its coordinator has ended."""
     time.sleep(0.5)
     found = 0
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit() and int(entry.name) != os.getpid():
             try:
-                command = (entry / "cmdline").read_bytes()
+                environment = (entry / "environ").read_bytes()
             except OSError:
                 continue
-            found += b"/sweeper/agent.py" in command
+            found += f"SWEEPER_BENCH={folder}\0".encode() in environment
     return found

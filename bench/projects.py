@@ -35,12 +35,13 @@ def unused_imports(folder: Path, files: int) -> None:
     commit(folder)
 
 
-def scripted(*steps: Sequence[Any]) -> str:
-    """A ladder of scripted rungs, one a list of steps, as TOML."""
+def scripted(*steps: Sequence[Any], mark: str = "") -> str:
+    """A ladder of scripted rungs, one a list of steps, as TOML. `mark` is told to every agent, to find it by."""
     rungs = []
     for sequence in steps:
         script = {"fix": [[r"(?m)^import \w+\n", ""]], "default": [sequence]}
-        rungs.append(f"[[sweep.bench.ladder]]\nagent = \"scripted\"\nrun = '''{json.dumps(script)}'''\n")
+        head = '[[sweep.bench.ladder]]\nagent = "scripted"\n'
+        rungs.append(f"{head}run = '''{json.dumps(script)}'''\nenv = {{ SWEEPER_BENCH = '{mark}' }}\n")
     return "\n".join(rungs)
 
 
