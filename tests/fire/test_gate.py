@@ -105,7 +105,7 @@ def test_rounds_that_run_out_are_a_limit(projects: Callable[..., Project]) -> No
     assert project.run().code == 0
 
 
-def test_one_sweep_s_failure_does_not_cost_the_other_its_branch(projects: Callable[..., Project]) -> None:
+def test_two_sweeps_of_one_fire_have_a_branch_and_a_report_each(projects: Callable[..., Project]) -> None:
     project = projects(2)
     project.configure({"default": ["fix"]})
     second = """
