@@ -50,7 +50,7 @@ async def reap(ledger: Ledger, backend: Backend) -> int:
     for handle in await backend.list():
         if not await ledger.alive(handle.owner) or 0 < handle.deadline < now:
             dead.append(handle)
-    return await backend.reap(dead) if dead else 0
+    return await backend.reap(dead)  # also with none: what is left besides sandboxes goes with them
 
 
 async def _salvage(

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections import Counter
-from collections.abc import Mapping
 from typing import Any
 
 import aiohttp
@@ -21,39 +19,32 @@ LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1", "gateway"})
 
 
 class Admission:
-    """Lets calls through to `exchange`, or refuses and counts them.
+    """Lets calls through to `exchange`, or refuses and counts them."""
 
-    `callers`: those with an open door. `hosts`: the names that the gateway is reached by. `strangers`: what was
-    refused at the shared address without a token of ours.
-    """
+    def __init__(self, exchange: Exchange) -> None:
+        self._exchange = exchange
 
-    def __init__(self, callers: Mapping[str, Caller], exchange: Exchange) -> None:
-        self._callers, self._exchange = callers, exchange
-        self.hosts = LOOPBACK
-        self.strangers: Counter[str] = Counter()
-
-    async def handle(self, owner: Caller | None, request: web.BaseRequest) -> web.StreamResponse:
+    async def handle(self, caller: Caller, request: web.BaseRequest) -> web.StreamResponse:
         route = find(request.path) or Route(request.path, speaks(request.path), "")
         try:
-            return await self._admit(owner, route, request)
+            return await self._admit(caller, route, request)
         except Exception as error:  # said without its words, which may quote the request
             return says(route, 500, f"an internal error ({type(error).__name__})", "internal")
 
-    async def _admit(self, owner: Caller | None, route: Route, request: web.BaseRequest) -> web.StreamResponse:
+    async def _admit(self, caller: Caller, route: Route, request: web.BaseRequest) -> web.StreamResponse:
         """Who calls, and for what."""
         if request.method == "HEAD":
             return web.Response()
         if "upgrade" in request.headers:
             return says(route, 426, "only HTTP with event streams is offered here", "upgrade")
-        caller = self._caller(owner, request)
-        if request.raw_path[:1] != "/" or _host(request) not in self.hosts:
-            return self._no(owner, route, Try.HOST, 403, "another host is not reached from here")
-        if caller is None:
-            return self._no(owner, route, Try.TOKEN, 401, "not this attempt's token")
+        if request.raw_path[:1] != "/" or _host(request) not in LOOPBACK:
+            return _no(caller, route, Try.HOST, 403, "another host is not reached from here")
+        if not caller.holds(_token(request)):
+            return _no(caller, route, Try.TOKEN, 401, "not this attempt's token")
         if request.method == "GET" and request.path in ("/v1/models", "/v1beta/models"):
             return _models(caller)
         if request.method != "POST" or not route.kind or route.protocol is not caller.provider.protocol:
-            return self._no(caller, route, Try.PATH, 404, "this path is not offered")
+            return _no(caller, route, Try.PATH, 404, "this path is not offered")
         task = asyncio.current_task()
         assert task is not None
         caller.tasks.add(task)
@@ -67,34 +58,26 @@ class Admission:
             raw = await request.read()
             body = json.loads(raw)
         except web.HTTPRequestEntityTooLarge:
-            return self._no(caller, route, Try.BODY, 413, "the request is too large")
+            return _no(caller, route, Try.BODY, 413, "the request is too large")
         except (ValueError, RecursionError, web.HTTPException, aiohttp.ClientError):
             body, raw = None, b""
         if not isinstance(body, dict):
-            return self._no(caller, route, Try.BODY, 400, "the request is not a JSON object")
+            return _no(caller, route, Try.BODY, 400, "the request is not a JSON object")
         model = route.model or body.get("model")
         if not isinstance(model, str) or model not in caller.models:
-            return self._no(caller, route, Try.MODEL, 400, f"this attempt has no such model; {_names(caller)}")
+            return _no(caller, route, Try.MODEL, 400, f"this attempt has no such model; {_names(caller)}")
         if option := kept_there(body):
-            return self._no(caller, route, Try.BODY, 400, f"{option} is not offered: send the whole input")
+            return _no(caller, route, Try.BODY, 400, f"{option} is not offered: send the whole input")
         caller.refused.update(screen(route, body))
         if route.kind == "chat" and body.get("stream"):  # else the provider doesn't say what it used
             options = body.get("stream_options")
             body["stream_options"] = (options if isinstance(options, dict) else {}) | {"include_usage": True}
         return await self._exchange.serve(Call(caller, route, model, body, len(raw), request))
 
-    def _caller(self, owner: Caller | None, request: web.BaseRequest) -> Caller | None:
-        token = _token(request)
-        if owner is not None:
-            return owner if owner.holds(token) else None
-        return next((caller for caller in self._callers.values() if caller.holds(token)), None)
 
-    def _no(self, caller: Caller | None, route: Route, what: Try, status: int, message: str) -> web.Response:
-        if caller is None:
-            self.strangers[what] += 1
-        else:
-            caller.refuse(what)
-        return says(route, status, message, what)
+def _no(caller: Caller, route: Route, what: Try, status: int, message: str) -> web.Response:
+    caller.refuse(what)
+    return says(route, status, message, what)
 
 
 def _token(request: web.BaseRequest) -> str:

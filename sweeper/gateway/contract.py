@@ -112,11 +112,9 @@ class Meter:
 class Door:
     """One attempt's way in. `socket` lies alone in its folder, which can be mounted read-only.
 
-    `token` is the placeholder that the agent gets as its key. `address`: host and port where the gateway was
-    started with one, for engines without socket mounts.
+    `token` is the placeholder that the agent gets as its key.
     """
 
     attempt: str
     token: str = field(repr=False)
     socket: Path
-    address: tuple[str, int] | None = None

@@ -14,7 +14,7 @@ import random
 import secrets
 import shutil
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -25,7 +25,7 @@ from aiohttp import web
 
 from sweeper.budget import Budget
 from sweeper.errors import ConfigError, SweeperError
-from sweeper.gateway.admission import LOOPBACK, Admission
+from sweeper.gateway.admission import Admission
 from sweeper.gateway.caller import Caller
 from sweeper.gateway.contract import Door, Meter, Provider
 from sweeper.gateway.exchange import CONNECT_SECONDS, Exchange
@@ -76,13 +76,11 @@ class Gateway:
         self._throttles: dict[tuple[str, str], Throttle] = {}
         self._callers: dict[str, Caller] = {}
         self._listeners: dict[str, tuple[asyncio.Server, web.Server, Path]] = {}
-        self._shared: tuple[asyncio.Server, web.Server] | None = None
-        self._address: tuple[str, int] | None = None
         self._session: aiohttp.ClientSession | None = None
         self._admission: Admission | None = None
 
-    async def start(self, address: tuple[str, int] | None = None, names: Collection[str] = ()) -> None:
-        """Ready for `open`. `address`: listen there too, for sandboxes that reach it by one of `names`."""
+    async def start(self) -> None:
+        """Ready for `open`."""
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if os.geteuid() == 0:  # what starts a sandbox is its user already when it looks for the socket
             self._folder.chmod(0o711)
@@ -95,13 +93,7 @@ class Gateway:
         exchange = Exchange(
             self._session, Spending(self._budget), self._prices, self._throttle, self._redactor, self._clock
         )
-        self._admission = Admission(self._callers, exchange)
-        if address is not None:
-            server = self._server(None)
-            listener = await asyncio.get_running_loop().create_server(server, *address, backlog=512)
-            host, port = listener.sockets[0].getsockname()[:2]
-            self._shared, self._address = (listener, server), (host, port)
-            self._admission.hosts = LOOPBACK | {host, *names}
+        self._admission = Admission(exchange)
 
     async def __aenter__(self) -> Gateway:
         await self.start()
@@ -149,12 +141,7 @@ class Gateway:
         except BaseException:
             del self._callers[attempt]
             raise
-        return Door(attempt, caller.token, socket, self._address)
-
-    @property
-    def strangers(self) -> Mapping[str, int]:
-        """What was refused at the shared address without a token of ours, by kind."""
-        return dict(self._admission.strangers) if self._admission else {}
+        return Door(attempt, caller.token, socket)
 
     def meter(self, attempt: str) -> Meter:
         """What `attempt` used so far. Raises KeyError for one without an open door."""
@@ -175,13 +162,9 @@ class Gateway:
         return caller.meter()
 
     async def aclose(self) -> None:
-        """Close every door and the address. Safe to call twice."""
+        """Close every door. Safe to call twice."""
         for attempt in list(self._callers):
             await self.close(attempt)
-        if self._shared is not None:
-            self._shared[0].close()
-            await self._shared[1].shutdown(0.01)
-            self._shared = None
         if self._session is not None:
             await self._session.close()
             self._session = None
@@ -217,7 +200,7 @@ class Gateway:
         self._listeners[caller.attempt] = (listener, server, folder)
         return path
 
-    def _server(self, caller: Caller | None) -> web.Server:
+    def _server(self, caller: Caller) -> web.Server:
         assert self._admission is not None, "start() comes first"
         loop = asyncio.get_running_loop()
 

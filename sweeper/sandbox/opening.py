@@ -60,6 +60,7 @@ async def opened_engine(
     """Raises SandboxFailed or NoSandbox; see `look`."""
     await engine.connect()
     slots = Slots(store.root / "docker", owner.id, *sandbox_ids())
+    await engine.work(slots.hold)  # before there is anything that a death would leave behind
     found = await look(engine, owner, slots, runtime, shared)
     images = Images(engine, certificates)
     set_up = SetUp(engine, images, owner, found.manner, certificates)

@@ -77,7 +77,7 @@ class Slots:
 
     def take(self, disk: int) -> Slot:
         """A slot with a fresh, empty upper directory that belongs to the sandbox's user."""
-        self._hold_lock()
+        self.hold()
         fitting = [free for free in self._free if free.disk == disk or not free.sized]
         slot = next(iter(fitting or self._free), None)
         if slot is None:
@@ -159,7 +159,8 @@ class Slots:
             os.close(lock)
         return folder
 
-    def _hold_lock(self) -> None:
+    def hold(self) -> None:
+        """Show that this owner lives, from here to `close`."""
         if self._lock is None:
             self.root.mkdir(parents=True, exist_ok=True)
             lock = os.open(lock_file(self.folder), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)

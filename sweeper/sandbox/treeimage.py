@@ -13,6 +13,7 @@ import os
 import secrets
 import tarfile
 import tempfile
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -25,9 +26,10 @@ import docker.errors
 from sweeper.errors import SandboxFailed
 from sweeper.records import Listing
 from sweeper.sandbox.archive import left_beside, read_archive
-from sweeper.sandbox.container import Ref, owner_labels
+from sweeper.sandbox.container import Ref, inner_deadline, owner_labels
 from sweeper.sandbox.contract import INPUTS, WORK, Layer, LayerCaps, Spec, Toolchain, Tree
 from sweeper.sandbox.creating import remove
+from sweeper.sandbox.doorway import Doorway, doorway
 from sweeper.sandbox.engine import BROKEN, Engine, Missing
 from sweeper.sandbox.holder import Item
 from sweeper.sandbox.images import Images, packed
@@ -49,13 +51,14 @@ REMOVE_FIRST = f'cd {WORK} && xargs -0 rm -rf -- < /{GONE} && cd "$1" && shift &
 
 @dataclass(slots=True)
 class Place:
-    """`gone`: paths that the spec's changes delete. `container` is known once it is created."""
+    """`gone`: paths that the spec's changes delete. `container` is known once it is created. `door`: its way to us."""
 
     disk: int
     files: tuple[Item, ...] = ()
     body: bytes = b""
     gone: tuple[str, ...] = ()
     container: str = ""
+    door: Doorway | None = None
 
 
 class TreeImages:
@@ -150,18 +153,20 @@ class TreeImages:
         prepared: Prepared = spec.snapshot.handle
         items, body = plan(spec.changes, prepared.base)
         gone = tuple(path for path, kind, *_ in items if kind == "gone")
-        return Place(spec.limits.disk, tuple(item for item in items if item[1] == "file"), body, gone)
+        place = Place(spec.limits.disk, tuple(item for item in items if item[1] == "file"), body, gone)
+        if spec.door is not None:
+            seconds = inner_deadline(spec, time.time())
+            manner = self._set_up.manner
+            place.door = await doorway(
+                self._engine, self._owner, manner, prepared.image, prepared.path, spec.door, seconds
+            )
+        return place
 
     def upper(self, place: Place) -> str:
         return ""
 
     def mounts(self, place: Place, spec: Spec, marks: Mapping[str, str]) -> list[dict[str, Any]]:
-        if spec.door is not None:
-            raise SandboxFailed(
-                "this engine does not see this machine's files, so its sandboxes can't reach the gateway's socket",
-                hint="use a local engine, or `--sandbox bubblewrap`",
-            )
-        return []
+        return [place.door.mount] if place.door is not None else []
 
     def first(self, place: Place, cwd: str) -> list[str]:
         return ["sh", "-c", REMOVE_FIRST, "sh", cwd] if place.gone else []
@@ -201,6 +206,8 @@ class TreeImages:
         return info
 
     def disk(self, place: Place) -> tuple[bool, bool]:
+        if place.door is not None and place.door.broken:
+            raise SandboxFailed("a sandbox lost its way to the gateway", retryable=True, may_have_run=True)
         control = self._engine.control
         try:
             found = control.containers(all=True, size=True, filters={"id": [place.container]})
@@ -229,7 +236,8 @@ class TreeImages:
             return None
 
     async def close(self, place: Place, *, free: bool) -> None:
-        return
+        if place.door is not None:
+            await place.door.close()
 
     async def forget(self, ref: Ref) -> None:
         return

@@ -57,7 +57,7 @@ class Workspaces(Protocol):
         """Whatever must be put into the created container before it starts."""
 
     def disk(self, place: Any) -> tuple[bool, bool]:
-        """(over the limit, full); blocks."""
+        """(over the limit, full); blocks. Raises SandboxFailed if what the sandbox depends on is gone."""
 
     def largest_file(self, place: Any) -> int | None:
         """A limit for one file, in bytes, where the disk limit as a whole is only watched."""

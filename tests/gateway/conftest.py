@@ -69,14 +69,13 @@ async def gateway_before(
     *,
     fire_usd: float = 100.0,
     slots: int = 16,
-    address: tuple[str, int] | None = None,
     **more: Any,
 ) -> AsyncIterator[tuple[Gateway, ModelServer, Budget]]:
     budget = Budget(LimitsConfig(usd_per_fire=fire_usd, usd_per_day=1000.0))
     async with ModelServer(script, keys=frozenset({KEY})) as server:
         providers = [Provider(name, server.url, KEY, protocol) for name, protocol in PROTOCOLS.items()]
         gateway = Gateway(providers, budget, folder=folder, slots=slots, **more)
-        await gateway.start(address)
+        await gateway.start()
         try:
             yield gateway, server, budget
         finally:

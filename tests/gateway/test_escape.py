@@ -169,22 +169,6 @@ async def test_models_are_listed_without_asking_the_provider(folder: Path) -> No
 
 
 @pytest.mark.anyio
-async def test_the_shared_address_knows_callers_by_their_token(folder: Path) -> None:
-    address = ("127.0.0.1", 0)
-    async with gateway_before(lambda asked: Say(), folder, address=address) as (gateway, server, _):
-        door = await door_for(gateway, "messages")
-        assert door.address is not None
-        url = "http://{}:{}".format(*door.address)
-        path, body = asking("messages")
-        async with aiohttp.ClientSession() as session:
-            for token, status in ((door.token, 200), ("sk-guess", 401)):
-                async with session.post(url + path, json=body, headers={"x-api-key": token}) as answer:
-                    assert answer.status == status
-        assert gateway.strangers == {Try.TOKEN: 1}
-        assert gateway.meter("a").requests == len(server.seen) == 1
-
-
-@pytest.mark.anyio
 async def test_a_closed_door_opens_to_nobody(folder: Path) -> None:
     async with gateway_before(lambda asked: Say(), folder) as (gateway, _, _budget):
         door = await door_for(gateway, "messages")

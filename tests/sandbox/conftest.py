@@ -94,6 +94,9 @@ class Box:
 embedded = pytest.mark.parametrize(
     "factory", [pytest.param("bubblewrap", marks=pytest.mark.bubblewrap)], indirect=True, scope="session"
 )
+relayed = pytest.mark.parametrize(
+    "factory", [pytest.param("remote_engine", marks=pytest.mark.docker)], indirect=True, scope="session"
+)
 
 
 @pytest.fixture(scope="session")

@@ -1,11 +1,13 @@
 """A coordinator to be killed: it starts sandboxes of one backend that sleep, says so, and waits.
 
-`python -m tests.sandbox.coordinator FACTORY STORE OWNER COUNT SECONDS`: prints "ready" when every command has printed.
+`python -m tests.sandbox.coordinator FACTORY STORE OWNER COUNT SECONDS [door]`: prints "ready" when every command has
+printed. With "door" each has one, to a socket that nobody answers at.
 """
 
 from __future__ import annotations
 
 import os
+import socket
 import sys
 import tempfile
 import time
@@ -19,11 +21,17 @@ from tests.sandbox.backends import FACTORIES
 from tests.sandbox.trees import PlainTree
 
 
-async def main(factory: str, store: str, owner: str, count: int, seconds: str) -> None:
+async def main(factory: str, store: str, owner: str, count: int, seconds: str, door: str = "") -> None:
     chosen = FACTORIES[factory]
     backend = chosen.make(Path(store), Owner(owner, os.uname().nodename, os.getpid(), time.time(), "boot"), count)
     snapshot = await backend.prepare(PlainTree({"a": b"a"}), chosen.toolchain)
     folder = Path(tempfile.mkdtemp(prefix="sweeper-coordinator-"))
+    doors = folder / "doors"
+    listener = socket.socket(socket.AF_UNIX)
+    if door:
+        doors.mkdir()
+        listener.bind(str(doors / "one.sock"))
+        listener.listen()
     async with anyio.create_task_group() as group:
         for number in range(count):
             spec = Spec(
@@ -35,6 +43,7 @@ async def main(factory: str, store: str, owner: str, count: int, seconds: str) -
                 limits=Limits(memory=128 << 20, pids=32, disk=16 << 20, output=1 << 20),
                 clocks=Clocks(wall=600),
                 deadline=time.time() + 600,
+                door=doors if door else None,
             )
             group.start_soon(backend.run, spec)
         for number in range(count):
@@ -45,4 +54,4 @@ async def main(factory: str, store: str, owner: str, count: int, seconds: str) -
 
 
 if __name__ == "__main__":
-    anyio.run(main, sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4]), sys.argv[5])
+    anyio.run(main, sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4]), sys.argv[5], "".join(sys.argv[6:]))
