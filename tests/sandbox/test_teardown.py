@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +17,7 @@ import pytest
 from sweeper.errors import SandboxFailed
 from sweeper.records import Owner
 from sweeper.sandbox.bubblewrap import Bubblewrap
-from sweeper.sandbox.contract import Clocks, Handle, Name, Role
+from sweeper.sandbox.contract import Clocks, Handle, Name, Role, Spec
 from tests.sandbox.conftest import Box, embedded, owner
 
 ROOT = Path(__file__).parents[2]
@@ -77,12 +78,22 @@ def test_cancellation_ends_and_removes(box: Box) -> None:
 
 
 def test_cancellation_before_the_start(box: Box) -> None:
-    for _ in range(5):
-        future = box.portal.start_task_soon(box.backend.run, box.spec("sleep 30"))
+    """A create that is under way can't be called back: its sandbox appears, and is removed by the same call."""
+    begun = [threading.Event() for _ in range(5)]
+    over = [threading.Event() for _ in range(5)]
+
+    async def one(spec: Spec, number: int) -> None:
+        begun[number].set()
+        try:
+            await box.backend.run(spec)
+        finally:
+            over[number].set()
+
+    for number in range(5):
+        future = box.portal.start_task_soon(one, box.spec("sleep 30"), number)
+        assert begun[number].wait(30)
         future.cancel()
-    deadline = time.monotonic() + 30
-    while ours(box) and time.monotonic() < deadline:
-        time.sleep(0.02)
+    assert [ended.wait(30) for ended in over] == [True] * 5
     assert ours(box) == []
     assert box.run("echo next").stdout == b"next\n"
 
