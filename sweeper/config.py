@@ -161,10 +161,10 @@ class SweepConfig(Model):
     """Whether findings of one file depend on others (type checkers that are not known by name)."""
     root: Inside = "."
     """The folder of a monorepo that the check runs in."""
-    partition: Literal["file", "directory", "rule"] = "file"
-    """What becomes a unit."""
+    partition: Literal["file", "directory", "rule", "owner"] = "file"
+    """What becomes a unit; "owner": by the base commit's CODEOWNERS."""
     max_findings_per_unit: int = Field(default=40, ge=1)
-    """A unit with more findings is split into chunks."""
+    """A unit with more findings is split into chunks, of whole files or of a file's ranges of lines."""
     scope: list[str] = []
     """Globs (gitignore syntax, from the repository's top) that a unit may change beyond its own paths."""
     allow: list[str] = []
@@ -182,7 +182,7 @@ class SweepConfig(Model):
     slots: int | None = Field(default=None, ge=1)
     """Agents of this sweep at once; without it limits.slots."""
     max_rounds: int = Field(default=10, ge=1)
-    """Rounds of one run."""
+    """Rounds of one run; where units take turns with a file, so many for each turn."""
     ladder: list[RungConfig] = []
     """The rungs in order; without any the check's own fixer."""
 

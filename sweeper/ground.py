@@ -1,4 +1,4 @@
-"""The commit that a round stands on: snapshot, baseline, and the survey that turns findings into units.
+"""The commit that a round stands on: snapshot and baseline.
 
 Every round starts with the whole check on its own base, in a sandbox, so that a finding that is dispatched was
 just reproduced there.
@@ -19,12 +19,11 @@ from sweeper import agents
 from sweeper.agents.masks import MASKED, hides
 from sweeper.backlog.check import Check, Sandboxing
 from sweeper.backlog.fingerprint import compare, line_hashes, stamp
-from sweeper.backlog.partition import ATTRIBUTES, FileFacts, Partitioned, file_facts, partition
 from sweeper.backlog.paths import to_root
 from sweeper.config import SweepConfig
 from sweeper.errors import CheckBroken
 from sweeper.policy import Scope
-from sweeper.records import Change, CheckResult, CheckState, Finding, Partition
+from sweeper.records import Change, CheckResult, CheckState, Finding
 from sweeper.redact import Redactor
 from sweeper.repo import Repo
 from sweeper.sandbox import lockfiles
@@ -34,7 +33,6 @@ from sweeper.verify import Baseline
 if TYPE_CHECKING:  # slow to import, and only paid agents need it
     from sweeper.gateway import Gateway
 
-HEAD_BYTES = 8000
 FILES_AT_ONCE = 200
 MOST_COMPARED = 500  # files in the comparison of the two check commands
 
@@ -193,40 +191,6 @@ async def agreeing_check(workshop: Workshop, ground: Ground) -> tuple[Check, str
             f"{len(difference.gone)} fewer findings)"
         )
     return check, ""
-
-
-async def survey(
-    workshop: Workshop, ground: Ground, chosen: Chosen | None, held: frozenset[str] = frozenset()
-) -> Partitioned:
-    """The round's units, skips and deferred findings. `held`: keys of units that wait for a human."""
-    findings = ground.baseline.all()
-    if chosen is not None:
-        findings = chosen.of(findings)
-    config = workshop.config
-    return partition(
-        findings,
-        ground.snapshot.listing,
-        await _facts(workshop, ground, findings),
-        sweep=workshop.name,
-        root=config.root,
-        kind=Partition(config.partition),
-        max_findings=config.max_findings_per_unit,
-        held=held,
-    )
-
-
-async def _facts(workshop: Workshop, ground: Ground, findings: Sequence[Finding]) -> dict[str, FileFacts]:
-    repo, commit = workshop.repo, ground.commit
-    paths = sorted({os.fsencode(finding.path) for finding in findings} & ground.snapshot.listing.keys())
-    attributes = await repo.attributes(commit, paths, ATTRIBUTES)
-    ignored = await repo.check_ignore(commit, paths)
-    sizes = await repo.sizes(commit, paths)
-    facts: dict[str, FileFacts] = {}
-    for start in range(0, len(paths), FILES_AT_ONCE):
-        heads = await repo.heads(commit, paths[start : start + FILES_AT_ONCE], HEAD_BYTES)
-        for path, head in heads.items():
-            facts[os.fsdecode(path)] = file_facts(head, sizes[path], attributes.get(path), ignored=path in ignored)
-    return facts
 
 
 def tally(findings: Iterable[Finding]) -> Tally:

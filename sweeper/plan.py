@@ -7,7 +7,7 @@ from dataclasses import replace
 from sweeper import agents, ladder
 from sweeper.commands import argv
 from sweeper.config import LimitsConfig, RungConfig, SweepConfig
-from sweeper.ground import Ground, Workshop, agreeing_check, choose, stand_on, survey
+from sweeper.ground import Ground, Workshop, agreeing_check, choose, stand_on
 from sweeper.job import Job
 from sweeper.ledger.contract import Ledger
 from sweeper.loop import Go
@@ -15,6 +15,7 @@ from sweeper.order import Hooks, Order, Tools, workshop
 from sweeper.prompt import render
 from sweeper.records import History, Unit, UnitState
 from sweeper.report.model import PlannedUnit, SweepPlan
+from sweeper.survey import standing, survey
 from sweeper.trial import briefing_of
 
 
@@ -36,11 +37,13 @@ async def _plan(name: str, order: Order, tools: Tools, hooks: Hooks, ledger: Led
     ground = await stand_on(shop, run.tip if run else base, 0)
     check, why = await agreeing_check(shop, ground)
     chosen, missing = await choose(tools.repo, ground, order.selection) if order.selection else (None, [])
-    parts = await survey(replace(shop, check=check), ground, chosen)
-    units = [await _planned(unit, config, ledger) for unit in parts.units]
+    before = await standing(ledger, name)
+    surveyed = await survey(replace(shop, check=check), ground, base, chosen, before)
+    turns = [*((unit, "") for unit in surveyed.parts.units), *surveyed.parts.waiting]
+    units = [replace(await _planned(unit, config, ledger), waits_for=first) for unit, first in turns]
     if prompts:
-        units = [await _prompted(planned, unit, shop, ground) for planned, unit in zip(units, parts.units, strict=True)]
-    for note in (why, ground.result.incomplete):
+        units = [await _prompted(planned, unit, shop, ground) for planned, (unit, _) in zip(units, turns, strict=True)]
+    for note in (why, ground.result.incomplete, *surveyed.notes):
         if note:
             hooks.say(f"{name}: {note}")
     return SweepPlan(
@@ -50,7 +53,7 @@ async def _plan(name: str, order: Order, tools: Tools, hooks: Hooks, ledger: Led
         format=ground.result.format,
         findings=len(ground.baseline.all()),
         units=tuple(units),
-        skips=parts.skips,
+        skips=surveyed.parts.skips,
         rungs=tuple(_line(rung) for rung in config.ladder),
         limits=_limits(order.limits),
         sandbox=tools.backend.name,
@@ -58,16 +61,19 @@ async def _plan(name: str, order: Order, tools: Tools, hooks: Hooks, ledger: Led
         unit_check=" ".join(check.unit_argv) or "the whole check",
         incomplete=ground.result.incomplete,
         resumes=run.id if run else "",
+        owners=surveyed.owned,
     )
 
 
 async def _planned(unit: Unit, config: SweepConfig, ledger: Ledger | None) -> PlannedUnit:
     known = await ledger.unit(unit.sweep, unit.key) if ledger is not None else None
-    facts = (unit.key, unit.title, len(unit.findings), unit.rules)
+    planned = PlannedUnit(unit.key, unit.title, len(unit.findings), unit.rules, lines=unit.lines)
     if known is not None and known.state is UnitState.HELD:
-        return PlannedUnit(*facts, rung=None, hold=known.why)
+        return replace(planned, rung=None, hold=known.why)
     place = ladder.place(known.history if known else History(), config.ladder)
-    return PlannedUnit(*facts, rung=place.rung) if isinstance(place, Go) else PlannedUnit(*facts, None, place.reason)
+    return (
+        replace(planned, rung=place.rung) if isinstance(place, Go) else replace(planned, rung=None, hold=place.reason)
+    )
 
 
 async def _prompted(planned: PlannedUnit, unit: Unit, shop: Workshop, ground: Ground) -> PlannedUnit:

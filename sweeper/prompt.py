@@ -39,7 +39,8 @@ class Excerpt:
 class Briefing:
     """What a prompt may speak of. `files` and findings' paths are relative to the agent's working folder.
 
-    `scope`: globs that may be changed beside them. `code`: what stands around the findings.
+    `scope`: globs that may be changed beside them. `code`: what stands around the findings. `lines`: first and last
+    line with a finding, where others of the same file are another unit's; None elsewhere.
     """
 
     title: str
@@ -50,6 +51,7 @@ class Briefing:
     scope: tuple[str, ...] = ()
     earlier: Sequence[Outcome] = ()
     code: tuple[Excerpt, ...] = ()
+    lines: tuple[int, int] | None = None
 
 
 def render(name: str, briefing: Briefing, folder: Path | None = None) -> bytes:
@@ -65,6 +67,7 @@ def render(name: str, briefing: Briefing, folder: Path | None = None) -> bytes:
             has_scope=bool(briefing.scope),
             code=_fenced([{"file": each.path, "line": each.line, "text": each.text} for each in briefing.code]),
             earlier=[_earlier(outcome) for outcome in briefing.earlier],
+            lines=briefing.lines,
         )
     except TemplateError as error:
         raise ConfigError(f"prompt {name!r} can't be rendered: {error}") from error
@@ -93,6 +96,7 @@ def _data(briefing: Briefing) -> str:
         "unit": briefing.title,
         "attempt": briefing.number,
         "files": list(briefing.files),
+        **({"lines": list(briefing.lines)} if briefing.lines else {}),
         "findings": [
             {"file": f.path, "line": f.line, "column": f.column, "rule": f.rule, "message": f.message}
             for f in briefing.findings

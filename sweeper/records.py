@@ -87,14 +87,16 @@ class Partition(enum.StrEnum):
     FILE = "file"
     DIRECTORY = "directory"
     RULE = "rule"
+    OWNER = "owner"
 
 
 @dataclass(frozen=True, slots=True)
 class Unit:
     """The smallest independent piece of work. Units of one round have disjoint `paths`.
 
-    `key`: 32 hex digits, a hash over sweep, root, partition kind, path or rule, and chunk (never a slug).
-    `title`: what a person reads (a path or a rule, with "#2" for a later chunk).
+    `key`: 32 hex digits, a hash over sweep, root, partition kind, path, rule or owners, and chunk (never a slug).
+    `title`: what a person reads (a path, a rule or owners, with "#2" for the second of several chunks).
+    `chunk`: from 1 on where there are, or were, several; 0 for a unit that is the whole of what its title says.
     """
 
     key: str
@@ -102,6 +104,15 @@ class Unit:
     title: str
     paths: tuple[str, ...]
     findings: tuple[Finding, ...]
+    chunk: int = 0
+
+    @property
+    def lines(self) -> tuple[int, int] | None:
+        """First and last line with a finding, of a chunk within one file; None for every other unit."""
+        if not self.chunk or len(self.paths) != 1:
+            return None
+        lines = [finding.line for finding in self.findings]
+        return (min(lines), max(lines)) if all(lines) else None
 
     @property
     def rules(self) -> tuple[str, ...]:

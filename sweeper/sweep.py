@@ -25,14 +25,14 @@ from sweeper.ground import (
     ground_of,
     prepare,
     stand_on,
-    survey,
     tally,
 )
 from sweeper.job import Job, ref_of
 from sweeper.ledger.contract import Ledger, Queued, Run
 from sweeper.loop import Decision, Go, Hold, Idle, Page, Pause, RetryAt, Settled, Slot, Stop
-from sweeper.records import History, Kind, Outcome, Unit, UnitState, Usage
+from sweeper.records import History, Kind, Outcome, Unit, Usage
 from sweeper.round import Barrier, close_round
+from sweeper.survey import standing, survey
 
 Say = Callable[[str], None]
 CANARIES = 5
@@ -66,6 +66,7 @@ class Sweep:
         self._say = say
         self._ground: Ground | None = None
         self._tests: TestBase | None = None
+        self._turns = 1
         self._again: dict[str, History] = {}
         self._first: list[Outcome] = []
 
@@ -151,7 +152,7 @@ class Sweep:
 
     async def on_idle(self) -> Idle:
         barrier = await self.close()
-        if self.run.round >= self.workshop.config.max_rounds:
+        if self.run.round >= self.workshop.config.max_rounds * self._turns:
             self.drained = not await self._waiting()
             return Idle.STOP
         if not barrier.merged and not await self._waiting():
@@ -178,6 +179,7 @@ class Sweep:
         await self.ledger.note(self.run.id, "incomplete", self._ground.result.incomplete)
         self.workshop = replace(self.workshop, check=check)
         await self._select()
+        self._turns = (await self.ledger.notes(self.run.id)).get("turns", 1)
         if self.run.phase != "fanout":
             await self._open()
 
@@ -201,20 +203,29 @@ class Sweep:
         return barrier
 
     async def _open(self) -> None:
-        held = frozenset([unit.key async for unit in self.ledger.units(self.name, states=(UnitState.HELD,))])
-        parts = await survey(self.workshop, self.ground, self._chosen, held)
+        before = await standing(self.ledger, self.name)
+        surveyed = await survey(self.workshop, self.ground, self.run.base, self._chosen, before)
+        parts = surveyed.parts
         # an empty backlog opens no round of its own, it only settles what was waiting
         number = self.run.round + 1 if parts.units or self.run.round == 0 else self.run.round
         queued = queue(self.workshop, self.ground, parts.units, number, self._ladder_digest)
+        later = [unit for unit, _ in parts.waiting]
+        queued += queue(self.workshop, self.ground, later, number + 1, self._ladder_digest)
         fresh = self.run.round == 0
         if fresh:
+            for line in (surveyed.owned, *surveyed.notes):
+                if line:
+                    self._say(f"{self.name}: {line}")
+            self._turns = parts.turns
+            await self.ledger.note(self.run.id, "turns", parts.turns)
             await self._note_findings("first")
             await self._note_findings("last")
         await self.ledger.open_round(self.run.id, number, queued, parts.skips, fresh=fresh)
         self.run = replace(self.run, round=number, phase="fanout")
         findings = sum(len(unit.findings) for unit in parts.units)
         if parts.units:
-            self._say(f"{self.name}: round {number}: {findings} findings in {len(parts.units)} units")
+            more = f"; {parts.deferred} more in {len(later)} units that take turns with them" if later else ""
+            self._say(f"{self.name}: round {number}: {findings} findings in {len(parts.units)} units{more}")
 
     async def _select(self) -> None:
         """What was handed in as the backlog: kept with the run, so that a resumed one has it too."""

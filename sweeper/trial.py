@@ -167,6 +167,7 @@ async def briefing_of(workshop: Workshop, ground: Ground, job: Job) -> Briefing:
         scope=workshop.scope.globs,
         earlier=job.earlier,
         code=tuple(code),
+        lines=unit.lines,
     )
 
 

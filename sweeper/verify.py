@@ -6,12 +6,12 @@ Nothing else moves a unit to fixed. Findings compare by rule, message and source
 from __future__ import annotations
 
 import hashlib
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from sweeper.backlog.check import Check
-from sweeper.backlog.fingerprint import Difference, compare, line_hashes, stamp
+from sweeper.backlog.fingerprint import Difference, compare, line_hashes, remaining_of, stamp
 from sweeper.backlog.paths import to_root
 from sweeper.records import Change, CheckResult, CheckState, Finding, SkipReason, Unit
 from sweeper.sandbox.contract import Facts, Name, Snapshot
@@ -31,6 +31,17 @@ class Baseline:
 
     def all(self) -> list[Finding]:
         return [finding for found in self._by_path.values() for finding in found]
+
+    def beside(self, unit: Unit) -> list[Finding]:
+        """What else the unit's paths have: another chunk's findings, of which nothing is asked of this one."""
+        own = Counter(unit.findings)
+        beside = []
+        for finding in self.of(unit.paths):
+            if own[finding] > 0:
+                own[finding] -= 1
+            else:
+                beside.append(finding)
+        return beside
 
     def stamp(self, findings: Sequence[Finding], changes: Mapping[str, bytes]) -> list[Finding]:
         """Fingerprints for findings on the baseline's commit plus `changes` (path -> content).
@@ -97,7 +108,7 @@ async def verify(
         result=checked.result,
         difference=difference,
         vanished=tuple(check.vanished(difference, touched)),
-        targeted=len(compare(unit.findings, [f for f in after if f.path in paths]).remaining),
+        targeted=len(remaining_of(unit.findings, baseline.beside(unit), [f for f in after if f.path in paths])),
         unparsable=tuple(
             sorted({s.path for s in checked.result.skips if s.reason is SkipReason.NOT_PARSED and s.path in touched})
         ),

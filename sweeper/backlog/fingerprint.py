@@ -8,12 +8,17 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import chain
+from operator import itemgetter
+from typing import TypeVar
 
 from sweeper.records import Finding
+
+T = TypeVar("T", bound=Hashable)
 
 # Quoted text names things of the source and is kept.
 _QUOTED_OR_NUMBER = re.compile(r"(`[^`]*`|\"[^\"]*\"|(?<!\w)'[^']*')|(?<![\w.])\d+(?:\.\d+)*(?![\w.]*\w)")
@@ -69,9 +74,48 @@ def compare(before: Sequence[Finding], after: Sequence[Finding]) -> Difference:
     order: the line's text was edited and the finding stayed. What is still left is gone or new. So a finding
     is *new* exactly when its path has more findings of its rule and normalised message than before.
     """
-    gone, left, remaining = _pair(before, after, lambda f: (f.path, f.fingerprint, f.rule, normalise(f.message)))
-    gone, new, edited = _pair(gone, left, lambda f: (f.path, f.rule, normalise(f.message)))
+    gone, left, remaining = _pair(before, after, _same)
+    gone, new, edited = _pair(gone, left, _alike)
     return Difference(tuple(sorted(gone)), tuple(sorted([*remaining, *edited])), tuple(sorted(new)))
+
+
+def remaining_of(own: Sequence[Finding], others: Sequence[Finding], after: Sequence[Finding]) -> list[Finding]:
+    """Which of `after` are findings of `own`, where `others` were there before as well and nobody was to fix them.
+
+    On an unchanged text they stay what they were; where an equal text was on several lines, those that are left are
+    the others' first. What is left on an edited text is put down to `own`.
+    """
+    _, after, _ = _pair(others, after, _same)
+    missing, after, same = _pair(own, after, _same)
+    return [*same, *_pair(missing, after, _alike)[2]]
+
+
+def follow(known: Iterable[tuple[Finding, T]], now: Iterable[Finding]) -> tuple[dict[T, list[Finding]], list[Finding]]:
+    """Findings of now by whose they were in `known`, paired as in `compare`; and those that were nobody's, sorted."""
+    followed: dict[T, list[Finding]] = defaultdict(list)
+    before, left = sorted(known, key=itemgetter(0)), sorted(now)
+    for key in (_same, _alike):
+        waiting: dict[Hashable, deque[tuple[Finding, T]]] = defaultdict(deque)
+        for pair in before:
+            waiting[key(pair[0])].append(pair)
+        alone = []
+        for finding in left:
+            if places := waiting.get(key(finding)):
+                followed[places.popleft()[1]].append(finding)
+            else:
+                alone.append(finding)
+        left, before = alone, sorted(chain.from_iterable(waiting.values()), key=itemgetter(0))
+    return dict(followed), left
+
+
+def _same(finding: Finding) -> Hashable:
+    """The same finding on the same text."""
+    return finding.path, finding.fingerprint, finding.rule, normalise(finding.message)
+
+
+def _alike(finding: Finding) -> Hashable:
+    """Perhaps the same finding, on a text that was edited."""
+    return finding.path, finding.rule, normalise(finding.message)
 
 
 def _pair(

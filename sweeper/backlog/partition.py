@@ -6,11 +6,12 @@ import hashlib
 import posixpath
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 
-from sweeper.backlog.fingerprint import normalise
+from sweeper.backlog.chunks import numbered
+from sweeper.backlog.owners import group_of
 from sweeper.backlog.paths import entry_reason
 from sweeper.backlog.pause import collection_paused
 from sweeper.records import Finding, Listing, Partition, Severity, Skip, SkipReason, Unit
@@ -47,12 +48,23 @@ class FileFacts:
 
 @dataclass(frozen=True, slots=True)
 class Partitioned:
-    """Units, most findings first, and skips, by path. `deferred` counts the findings of units that overlap
-    a unit of this round; the next round's check brings them back."""
+    """Units, most findings first, and skips, by path. `waiting`: units that share a path with one of this round's,
+    in the order in which they come; each with the title of the unit that goes first."""
 
     units: tuple[Unit, ...]
     skips: tuple[Skip, ...]
-    deferred: int = 0
+    waiting: tuple[tuple[Unit, str], ...] = ()
+
+    @property
+    def deferred(self) -> int:
+        """Findings of the units that wait."""
+        return sum(len(unit.findings) for unit, _ in self.waiting)
+
+    @property
+    def turns(self) -> int:
+        """How many units share one path at most: so many rounds it takes until each had a turn."""
+        shared = Counter(path for unit in (*self.units, *(unit for unit, _ in self.waiting)) for path in unit.paths)
+        return max(shared.values(), default=1)
 
 
 def file_facts(
@@ -103,51 +115,75 @@ def partition(
     kind: Partition | str = Partition.FILE,
     max_findings: int = 40,
     held: Container[str] = (),
+    standing: Iterable[Unit] = (),
+    owners: Mapping[str, Sequence[str]] | None = None,
 ) -> Partitioned:
-    """Every distinct finding ends in exactly one unit, skip or in `deferred`.
+    """Every distinct finding ends in exactly one unit, of this round or waiting, or in one skip.
 
-    A unit is a chunk of at most `max_findings` findings of one file, directory (its own files, not those
-    below it) or rule. Chunks keep a file whole where it fits. Where chunks overlap in a path, the one with
-    most findings is returned and the others wait. Units whose key is in `held` are not worked on in this round:
-    they are returned and block nobody. `facts` may lack files that are nothing special.
+    A unit is a file, directory (its own files, not those below it), rule or owner (of `owners`, by path) with at most
+    `max_findings` findings; one that has more is cut into chunks: whole files where they fit, ranges of lines of a
+    file that does not. Where units overlap in a path, the one with most findings goes first, of chunks of one thing
+    the one that stands first. Units whose key is in `held` are not worked on in this round: they are returned and
+    block nobody. `standing`: the unsettled units of the round before; chunks among them stay what they are.
+    `facts` may lack files that are nothing special.
     """
     kind = Partition(kind)
+    name_of = _naming(kind, owners or {})
     with collection_paused():
         kept, skips = _skipped(_distinct(findings), listing, facts)
-        units = _units(kept, sweep, root, kind, max_findings)
-    taken: set[str] = set()
+        groups: dict[str, list[Finding]] = defaultdict(list)
+        for finding in kept:
+            groups[name_of(finding)].append(finding)
+        chunks: dict[str, list[Unit]] = defaultdict(list)
+        for unit in standing:
+            name = name_of(unit.findings[0]) if unit.chunk and unit.findings else ""
+            if unit.chunk and unit.key == unit_key(sweep, root, kind, name, unit.chunk):
+                chunks[name].append(unit)
+        units = [
+            [
+                _unit(sweep, root, kind, name, number, chunk)
+                for number, chunk in numbered(found, max_findings, chunks.get(name, ()), held)
+            ]
+            for name, found in groups.items()
+        ]
+    return _taking_turns(units, skips, held)
+
+
+def _unit(sweep: str, root: str, kind: Partition, name: str, number: int, findings: Iterable[Finding]) -> Unit:
+    found = tuple(sorted(findings, key=_IN_ORDER))
+    return Unit(
+        key=unit_key(sweep, root, kind, name, number or 1),
+        sweep=sweep,
+        title=_title(name, kind) + (f" #{number}" if number else ""),
+        paths=tuple(sorted({finding.path for finding in found})),
+        findings=found,
+        chunk=number,
+    )
+
+
+def _taking_turns(groups: Iterable[list[Unit]], skips: tuple[Skip, ...], held: Container[str]) -> Partitioned:
+    """Who works in this round. `groups`: the units of one thing each."""
+    ranked: list[tuple[Unit, Iterator[Unit]]] = []
+    for group in groups:
+        in_place = iter(sorted(group, key=lambda unit: _IN_ORDER(unit.findings[0])))
+        ranked += [(unit, in_place) for unit in group]
+    ranked.sort(key=lambda pair: _rank_of(pair[0]))
+    taken: dict[str, str] = {}
     chosen: list[Unit] = []
-    deferred = 0
-    for unit in units:
+    waiting: list[tuple[Unit, str]] = []
+    for unit in (next(in_place) for _, in_place in ranked):
         if unit.key in held:
             chosen.append(unit)
-        elif taken.isdisjoint(unit.paths):
-            taken.update(unit.paths)
-            chosen.append(unit)
+        elif first := next((taken[path] for path in unit.paths if path in taken), ""):
+            waiting.append((unit, first))
         else:
-            deferred += len(unit.findings)
-    return Partitioned(tuple(chosen), skips, deferred)
+            taken.update(dict.fromkeys(unit.paths, unit.title))
+            chosen.append(unit)
+    return Partitioned(tuple(sorted(chosen, key=_rank_of)), skips, tuple(waiting))
 
 
-def _units(kept: Iterable[Finding], sweep: str, root: str, kind: Partition, max_findings: int) -> list[Unit]:
-    """All chunks as units, most findings first; they may overlap."""
-    groups: dict[str, list[Finding]] = defaultdict(list)
-    group = _GROUPS[kind]
-    for finding in kept:
-        groups[group(finding)].append(finding)
-    units = [
-        Unit(
-            key=unit_key(sweep, root, kind, name, number),
-            sweep=sweep,
-            title=_title(name, kind) + (f" #{number}" if number > 1 else ""),
-            paths=tuple(sorted({f.path for f in chunk})),
-            findings=tuple(sorted(chunk, key=_IN_ORDER)),
-        )
-        for name, group in groups.items()
-        for number, chunk in enumerate(_chunks(group, max_findings), 1)
-    ]
-    units.sort(key=lambda unit: (-len(unit.findings), unit.title, unit.key))
-    return units
+def _rank_of(unit: Unit) -> tuple[int, str, str]:
+    return -len(unit.findings), unit.title, unit.key
 
 
 def _distinct(findings: Iterable[Finding]) -> list[Finding]:
@@ -204,34 +240,18 @@ def _properties(path: str, facts: FileFacts) -> Iterable[tuple[SkipReason, bool]
     yield SkipReason.GENERATED, facts.generated
 
 
-_GROUPS: dict[Partition, Callable[[Finding], str]] = {
-    Partition.FILE: attrgetter("path"),
-    Partition.DIRECTORY: lambda finding: posixpath.dirname(finding.path) or ".",
-    Partition.RULE: attrgetter("rule"),
-}
+def _naming(kind: Partition, owners: Mapping[str, Sequence[str]]) -> Callable[[Finding], str]:
+    """What a finding's unit is called after."""
+    names: dict[Partition, Callable[[Finding], str]] = {
+        Partition.FILE: attrgetter("path"),
+        Partition.DIRECTORY: lambda finding: posixpath.dirname(finding.path) or ".",
+        Partition.RULE: attrgetter("rule"),
+        Partition.OWNER: lambda finding: group_of(owners.get(finding.path, ())),
+    }
+    return names[kind]
 
 
 def _title(name: str, kind: Partition) -> str:
-    if kind is Partition.RULE:
-        return name or "(no rule)"
-    return name + "/" if kind is Partition.DIRECTORY and name != "." else name
-
-
-def _chunks(findings: list[Finding], most: int) -> Iterable[list[Finding]]:
-    """Chunks that keep their content while lines move: whole files in path order, a file that is too large
-    for one chunk in chunks of its own, by rule and message. `findings` are sorted."""
-    files: dict[str, list[Finding]] = defaultdict(list)
-    for finding in findings:
-        files[finding.path].append(finding)
-    chunk: list[Finding] = []
-    for found in files.values():
-        if chunk and len(chunk) + len(found) > most:
-            yield chunk
-            chunk = []
-        if len(found) <= most:
-            chunk.extend(found)
-            continue
-        found.sort(key=lambda f: (f.rule, normalise(f.message), f.line, f.column, f.message))
-        yield from (found[at : at + most] for at in range(0, len(found), most))
-    if chunk:
-        yield chunk
+    if kind is Partition.DIRECTORY and name != ".":
+        return name + "/"
+    return name or ("(no owner)" if kind is Partition.OWNER else "(no rule)")

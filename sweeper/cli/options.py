@@ -71,7 +71,7 @@ _WHAT = (
     click.option("--fix", multiple=True, metavar="COMMAND", help="A rung of the ladder, safest first; repeatable."),
     click.option("--test", metavar="COMMAND", help="The tests that the gate runs."),
     click.option("--setup", multiple=True, metavar="COMMAND", help="Make the toolchain with it; repeatable."),
-    click.option("--partition", type=click.Choice(["file", "directory", "rule"]), help="What becomes a unit."),
+    click.option("--partition", type=click.Choice(["file", "directory", "rule", "owner"]), help="What becomes a unit."),
     click.option("--max-rounds", type=click.IntRange(1), metavar="N", help="Rounds of one run."),
 )
 _HOW = (

@@ -79,14 +79,16 @@ def findings_from(rows: Iterable[list[Any]]) -> tuple[Finding, ...]:
 
 
 def body_to(unit: Unit) -> str:
-    return to_json({"paths": unit.paths, "findings": findings_to(unit.findings)})
+    return to_json({"paths": unit.paths, "findings": findings_to(unit.findings), "chunk": unit.chunk})
 
 
 def queued_from(row: Row) -> Queued:
     """From UNIT_COLUMNS."""
     key, sweep, title, state, round, place, why, history, content = row
     body = json.loads(content)
-    unit = Unit(key, sweep, to_text(title), tuple(body["paths"]), findings_from(body["findings"]))
+    found = findings_from(body["findings"])
+    # a ledger that an earlier version wrote knows no chunks
+    unit = Unit(key, sweep, to_text(title), tuple(body["paths"]), found, body.get("chunk", 0))
     return Queued(unit, round, UnitState(state), history_from(history), place, json.loads(why))
 
 

@@ -102,8 +102,8 @@ def store_units(connection: Connection, run: str, number: int, units: Iterable[Q
     bodies: list[tuple[str, str]] = []
     for queued in units:
         unit, title = queued.unit, to_bytes(queued.unit.title)
-        place = (unit.key, unit.sweep, title, head(title), -len(unit.findings), number, queued.place, run, mark)
-        rows.append(place)
+        turn = max(number, queued.round)
+        rows.append((unit.key, unit.sweep, title, head(title), -len(unit.findings), turn, queued.place, run, mark))
         bodies.append((unit.key, body_to(unit)))
     connection.many(
         "INSERT INTO unit (key, sweep, title, head, rank, state, round, place, why, history, run, owner, token, mark)"

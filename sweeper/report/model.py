@@ -139,6 +139,8 @@ class PlannedUnit:
     """`rung`: index of the rung it starts on, None where `hold` says why a human decides.
 
     `prompt`: what its agent would get on `prompt_rung`, "" where nobody asked for it or no rung asks a model.
+    `lines`: first and last line with a finding, of a chunk of one file. `waits_for`: the title of the unit that shares
+    a path with it and goes first, "" for a unit of the first round.
     """
 
     key: str
@@ -149,11 +151,14 @@ class PlannedUnit:
     hold: str = ""
     prompt: str = ""
     prompt_rung: int = 0
+    lines: tuple[int, int] | None = None
+    waits_for: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class SweepPlan:
-    """What a run would do. `rungs`: one line each. `limits`: name -> value as text."""
+    """What a run would do. `rungs`: one line each. `limits`: name -> value as text. `owners`: where owners come from
+    and what nobody owns, "" without partition by owner."""
 
     sweep: str
     base: str
@@ -169,3 +174,4 @@ class SweepPlan:
     unit_check: str = ""
     incomplete: str = ""
     resumes: str = ""
+    owners: str = ""

@@ -85,6 +85,8 @@ def _plan(plan: SweepPlan, listed: int) -> Iterator[str]:
         yield f"  unit check  {terminal(plan.unit_check)}"
     if plan.incomplete:
         yield f"  incomplete  {terminal(plan.incomplete)}"
+    if plan.owners:
+        yield f"  owners    {terminal(plan.owners)}"
     if plan.not_reproduced:
         yield f"  {phrases.count(plan.not_reproduced, 'given finding')} not reproduced: already clean"
     if plan.resumes:
@@ -93,15 +95,7 @@ def _plan(plan: SweepPlan, listed: int) -> Iterator[str]:
     yield "  limits    " + ", ".join(f"{name} {terminal(value)}" for name, value in plan.limits.items())
     for number, rung in enumerate(plan.rungs, 1):
         yield f"  rung {number}    {terminal(rung)}"
-    if plan.units:
-        yield ""
-        yield f"units ({len(plan.units):,}), most work first:"
-    for unit in plan.units[:listed]:
-        rules = ", ".join(unit.rules[:4]) + (", ..." if len(unit.rules) > 4 else "")
-        start = f"held: {unit.hold}" if unit.rung is None else f"rung {unit.rung + 1}"
-        yield f"  {unit.findings:>5,}  {terminal(unit.title)}  {terminal(start)}  {terminal(rules)}"
-    if len(plan.units) > listed:
-        yield f"  ... and {len(plan.units) - listed:,} more; `sweeper plan --json` has them all"
+    yield from _planned(plan, listed)
     yield from _prompts(plan)
     if plan.skips:
         yield ""
@@ -110,6 +104,20 @@ def _plan(plan: SweepPlan, listed: int) -> Iterator[str]:
         yield f"  {skip.findings:>5,}  {terminal(skip.path) or '-'}  {skip.reason}"
     if len(plan.skips) > listed:
         yield f"  ... and {len(plan.skips) - listed:,} more paths"
+
+
+def _planned(plan: SweepPlan, listed: int) -> Iterator[str]:
+    if plan.units:
+        yield ""
+        yield f"units ({len(plan.units):,}), most work first:"
+    for unit in plan.units[:listed]:
+        rules = ", ".join(unit.rules[:4]) + (", ..." if len(unit.rules) > 4 else "")
+        start = f"held: {unit.hold}" if unit.rung is None else f"rung {unit.rung + 1}"
+        lines = f" (lines {unit.lines[0]}-{unit.lines[1]})" if unit.lines else ""
+        turn = f" after {terminal(unit.waits_for)}" if unit.waits_for else ""
+        yield f"  {unit.findings:>5,}  {terminal(unit.title)}{lines}  {terminal(start)}{turn}  {terminal(rules)}"
+    if len(plan.units) > listed:
+        yield f"  ... and {len(plan.units) - listed:,} more; `sweeper plan --json` has them all"
 
 
 def _prompts(plan: SweepPlan) -> Iterator[str]:

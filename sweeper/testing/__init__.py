@@ -6,6 +6,7 @@ A step is a word or a list of words, done in order:
 
     fix            apply every (pattern, replacement) of "fix" to the unit's files
     fix_some       the same, but only the first half of the matches of each file (at least one stays)
+    fix_lines      the same as fix, but only on lines that a finding of the unit is on
     nothing        change nothing
     run ARGV...    run a program, its files appended (as one list: ["run", "ruff", "check", "--fix"])
     append TEXT    append TEXT to the unit's first file

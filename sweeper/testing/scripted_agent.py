@@ -55,6 +55,9 @@ def act(word: str, arguments: list[Any], unit: dict[str, Any], script: dict[str,
     if word == "fix" or word == "fix_some":
         for name in files:
             replace(name, script["fix"], some=word == "fix_some")
+    elif word == "fix_lines":
+        for name in files:
+            replace_lines(name, script["fix"], {f["line"] for f in unit["findings"] if f["file"] == name})
     elif word == "nothing":
         pass
     elif word == "run":
@@ -104,6 +107,16 @@ def replace(name: str, pairs: list[list[str]], some: bool) -> None:
         text = re.sub(pattern, replacement, text, count=count)
     with open(name, "w", encoding="utf-8", newline="") as file:
         file.write(text)
+
+
+def replace_lines(name: str, pairs: list[list[str]], wanted: set[int]) -> None:
+    with open(name, encoding="utf-8", newline="") as file:
+        lines = file.readlines()
+    for number in wanted:
+        for pattern, replacement in pairs:
+            lines[number - 1] = re.sub(pattern, replacement, lines[number - 1])
+    with open(name, "w", encoding="utf-8", newline="") as file:
+        file.write("".join(lines))
 
 
 def suppress(findings: list[dict[str, Any]]) -> None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sweeper.backlog.fingerprint import compare, fingerprint, line_hashes, normalise, stamp
+from sweeper.backlog.fingerprint import compare, fingerprint, follow, line_hashes, normalise, remaining_of, stamp
 from sweeper.records import Finding
 
 
@@ -130,3 +130,54 @@ def test_moving_every_line_changes_nothing(found: list[Finding], source: bytes, 
     difference = compare(before, after)
     assert (difference.gone, difference.new) == ((), ())
     assert Counter(f.fingerprint for f in before) == Counter(f.fingerprint for f in after)
+
+
+def test_findings_of_another_chunk_are_not_what_remains_of_this_one() -> None:
+    source = b"\n".join(b"line %d" % n for n in range(1, 7))
+    before = stamped(source, *(at(line) for line in range(1, 7)))
+    own, others = before[:3], before[3:]
+    assert remaining_of(own, others, stamped(b"ok\nok\nok\n" + source[21:], at(4), at(5), at(6))) == []
+    # one of its lines was edited, and is as bad as before
+    edited = stamped(b"ok\nedited\nok\n" + source[21:], at(2), at(4), at(5), at(6))
+    assert [f.line for f in remaining_of(own, others, edited)] == [2]
+    # another chunk's findings were fixed instead of its own
+    instead = stamped(source[:21] + b"ok\nok\nok", at(1), at(2), at(3))
+    assert [f.line for f in remaining_of(own, others, instead)] == [1, 2, 3]
+
+
+def test_of_equal_lines_those_that_are_left_are_the_others() -> None:
+    before = stamped(b"x\n" * 6, *(at(line) for line in range(1, 7)))
+    after = stamped(b"ok\n" * 3 + b"x\n" * 3, *(at(line) for line in range(4, 7)))
+    assert remaining_of(before[:3], before[3:], after) == []
+    assert len(remaining_of(before[:3], before[3:], stamped(b"x\n" * 5, *(at(n) for n in range(1, 6))))) == 2
+
+
+MARKED = st.lists(
+    st.builds(
+        lambda line, rule, text: Finding("a.py", line, 1, rule, "m", fingerprint=text),
+        st.integers(1, 30),
+        st.sampled_from(["R1", "R2"]),
+        st.sampled_from(["s", "t", "u", "v"]),
+    ),
+    max_size=20,
+)
+
+
+@given(MARKED, MARKED, st.data())
+def test_what_remains_of_a_chunk_is_counted_whatever_the_others_have(
+    own: list[Finding], others: list[Finding], data: st.DataObject
+) -> None:
+    kept = own[: data.draw(st.integers(0, len(own)))]
+    down = data.draw(st.integers(0, 50))
+    after = [replace(f, line=f.line + down) for f in (*kept, *others)]
+    assert len(remaining_of(own, others, data.draw(st.permutations(after)))) == len(kept)
+    assert remaining_of(own, others, others) == []
+
+
+@given(MARKED, MARKED)
+def test_following_gives_every_finding_one_place(known: list[Finding], now: list[Finding]) -> None:
+    followed, left = follow([(f, index % 3) for index, f in enumerate(known)], now)
+    assert Counter([*left, *(f for found in followed.values() for f in found)]) == Counter(now)
+    assert [len(found) for found in follow([(f, 0) for f in now], now)[0].values()] == ([len(now)] if now else [])
+    for whose, found in followed.items():
+        assert len(found) <= sum(index % 3 == whose for index in range(len(known)))

@@ -103,7 +103,7 @@ async def test_a_backlog_larger_than_a_chunk_comes_back_in_pages_most_findings_f
 async def test_a_unit_comes_back_as_it_was_stored(ledger: SqlLedger) -> None:
     path = "src/na\udcefve \x00 \ud800 ü.py"
     finding = Finding(path, 3, 4, "X\udc80", 'quo"te \x00', fingerprint="f" * 16)
-    odd = Unit(key(1), SWEEP, path, (path, "b.py"), (finding,))
+    odd = Unit(key(1), SWEEP, path, (path, "b.py"), (finding,), chunk=3)
     stored = queued(1)
     await ledger.open_round(RUN, 1, [type(stored)(odd, 1, place="p")], [], fresh=True)
     found = await ledger.unit(SWEEP, path)
@@ -120,6 +120,14 @@ async def test_pages_leave_out_what_is_not_open_or_not_due(ledger: SqlLedger) ->
     await ledger.land(claim, outcome(key(2), kind=Kind.NOT_FIXED), UnitState.OPEN, 2)
     assert [unit.key for unit in await paged(ledger)] == [key(3)]
     assert {unit.key for unit in await paged(ledger, round=2)} == {key(2), key(3)}
+
+
+async def test_a_unit_that_takes_turns_waits_for_its_round(ledger: SqlLedger) -> None:
+    await ledger.open_round(RUN, 1, [queued(1), replace(queued(2), round=2)], [], fresh=True)
+    assert [unit.key for unit in await paged(ledger)] == [key(1)]
+    assert [unit.key for unit in await paged(ledger, round=2)] == [key(1), key(2)]
+    await ledger.open_round(RUN, 2, [replace(queued(1), round=3), replace(queued(2), round=2)], [], fresh=False)
+    assert [unit.key for unit in await paged(ledger, round=2)] == [key(2)]
 
 
 async def test_skips_are_those_of_the_asked_round(ledger: SqlLedger) -> None:

@@ -1,0 +1,128 @@
+"""From a commit's findings to the round's units: what is known of their files, their owners and their chunks."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from sweeper.backlog import owners as codeowners
+from sweeper.backlog.child import ChildFailed
+from sweeper.backlog.partition import ATTRIBUTES, FileFacts, Partitioned, file_facts, partition
+from sweeper.ground import FILES_AT_ONCE, Chosen, Ground, Workshop
+from sweeper.ledger.contract import Ledger
+from sweeper.records import Finding, Partition, Unit, UnitState
+
+HEAD_BYTES = 8000
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """The sweep's units that are not settled. `held`: keys of those that wait for a human."""
+
+    units: tuple[Unit, ...] = field(default=(), repr=False)
+    held: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Surveyed:
+    """`parts`: the units. `owned`: where owners come from and what nobody owns, "" without partition by owner.
+    `notes`: what a person should know of it."""
+
+    parts: Partitioned
+    owned: str = ""
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Ownership:
+    """Owners of paths by a commit's CODEOWNERS; `where` is its path, "" where there is none."""
+
+    where: str = ""
+    of: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+async def standing(ledger: Ledger | None, sweep: str) -> Standing:
+    """What the ledger has of a sweep's chunks, and which of its units are held."""
+    if ledger is None:
+        return Standing()
+    chunks: list[Unit] = []
+    held: set[str] = set()
+    states = tuple(state for state in UnitState if state is not UnitState.SETTLED)
+    async for queued in ledger.units(sweep, states=states):
+        if queued.state is UnitState.HELD:
+            held.add(queued.key)
+        if queued.unit.chunk:
+            chunks.append(queued.unit)
+    return Standing(tuple(chunks), frozenset(held))
+
+
+async def survey(
+    workshop: Workshop, ground: Ground, base: str, chosen: Chosen | None, before: Standing | None = None
+) -> Surveyed:
+    """The round's units, those that wait for their turn, and skips. `base`: the run's own commit, whose CODEOWNERS
+    counts. `before`: the units that are under way."""
+    findings = ground.baseline.all()
+    if chosen is not None:
+        findings = chosen.of(findings)
+    config, before = workshop.config, before or Standing()
+    kind = Partition(config.partition)
+    ownership = Ownership()
+    if kind is Partition.OWNER:
+        ownership = await owners_of(workshop, base, sorted({finding.path for finding in findings}))
+    parts = partition(
+        findings,
+        ground.snapshot.listing,
+        await _facts(workshop, ground, findings),
+        sweep=workshop.name,
+        root=config.root,
+        kind=kind,
+        max_findings=config.max_findings_per_unit,
+        held=before.held,
+        standing=before.units,
+        owners=ownership.of,
+    )
+    return Surveyed(parts, _owned(ownership, parts) if kind is Partition.OWNER else "", ownership.notes)
+
+
+async def owners_of(workshop: Workshop, commit: str, paths: Sequence[str]) -> Ownership:
+    """Who owns these paths, by the commit's own CODEOWNERS."""
+    named = [os.fsencode(place) for place in codeowners.LOCATIONS]
+    sizes = await workshop.repo.sizes(commit, named)
+    place = next((place for place in named if place in sizes), None)
+    if place is None:
+        return Ownership()
+    where = os.fsdecode(place)
+    if sizes[place] > codeowners.MAX_BYTES:
+        return Ownership(where, notes=(f"{where} is larger than {codeowners.MAX_BYTES >> 20} MB: no owner is known",))
+    data = (await workshop.repo.blobs(commit, [place]))[place]
+    try:
+        answer = await workshop.check.parser.call(codeowners.owned, data, paths)
+    except ChildFailed as error:
+        return Ownership(where, notes=(f"{where} could not be read, no owner is known: {error}",))
+    owners = dict(zip(paths, map(tuple, answer["owners"]), strict=True))
+    return Ownership(where, owners, tuple(codeowners.notes(where, answer["bad"])))
+
+
+def _owned(ownership: Ownership, parts: Partitioned) -> str:
+    if not ownership.where:
+        return f"the base has no CODEOWNERS ({', '.join(codeowners.LOCATIONS)}): nobody owns anything"
+    units = (*parts.units, *(unit for unit, _ in parts.waiting))
+    nobodys = [finding.path for unit in units for finding in unit.findings if not ownership.of.get(finding.path)]
+    files = len(set(nobodys))
+    return f"{ownership.where}; {len(nobodys):,} findings in {files:,} files have no owner"
+
+
+async def _facts(workshop: Workshop, ground: Ground, findings: Sequence[Finding]) -> dict[str, FileFacts]:
+    repo, commit = workshop.repo, ground.commit
+    paths = sorted({os.fsencode(finding.path) for finding in findings} & ground.snapshot.listing.keys())
+    attributes = await repo.attributes(commit, paths, ATTRIBUTES)
+    ignored = await repo.check_ignore(commit, paths)
+    sizes = await repo.sizes(commit, paths)
+    facts: dict[str, FileFacts] = {}
+    for start in range(0, len(paths), FILES_AT_ONCE):
+        heads = await repo.heads(commit, paths[start : start + FILES_AT_ONCE], HEAD_BYTES)
+        for path, head in heads.items():
+            facts[os.fsdecode(path)] = file_facts(head, sizes[path], attributes.get(path), ignored=path in ignored)
+    return facts
