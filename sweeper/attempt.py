@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import anyio
@@ -23,7 +23,7 @@ from sweeper.job import AgentRun, Job, recalled
 from sweeper.loop import Slot
 from sweeper.policy import Verdict
 from sweeper.policy.wire import Refusal, judge_rows, verdict_of
-from sweeper.records import Evidence, Finding, Kind, Outcome
+from sweeper.records import Evidence, Finding, Kind, Outcome, Usage
 from sweeper.sandbox.contract import Facts, Name, Role
 from sweeper.trial import MAX_LINES, Bill, run_agent
 from sweeper.verify import Judgement, proves_nothing, verify
@@ -42,7 +42,7 @@ async def attempt(workshop: Workshop, ground: Ground, job: Job, slot: Slot) -> O
     bill = Bill()
     if job.captured:
         slot.free()
-        outcome = await _tried(workshop, ground, job, bill, lambda: None)
+        outcome = await _adopted(workshop, ground, job, bill)
     elif candidates == 1:
         outcome = await _tried(workshop, ground, job, bill, slot.free)
     else:
@@ -58,7 +58,7 @@ async def _tried(
     """One agent's outcome; `stopped` is called as soon as it has stopped, while its change is still to be judged."""
     try:
         if job.captured:
-            agent, captured = await recalled(workshop, job)
+            agent, captured = await recalled(workshop, job, index)
         else:
             try:
                 agent, captured = await run_agent(workshop, ground, job, bill, index)
@@ -100,6 +100,21 @@ async def _race(workshop: Workshop, ground: Ground, job: Job, bill: Bill, slot: 
         for index in range(candidates):
             group.start_soon(one, index, group.cancel_scope)
     slot.free()
+    return _most_telling(ended)
+
+
+async def _adopted(workshop: Workshop, ground: Ground, job: Job, bill: Bill) -> Outcome:
+    """What a dead coordinator's agents left, each judged as its own; none is run again, and all were paid for."""
+    ended: list[Outcome] = []
+    for index in sorted(job.captured):
+        ended.append(await _tried(workshop, ground, job, bill, lambda: None, index))
+        if ended[-1].kind in (Kind.FIXED, Kind.REFUSED):
+            break
+    # a capture knows what its own agent used, the receipts what all of them did
+    return replace(_most_telling(ended), usage=job.spent) if job.spent != Usage() else _most_telling(ended)
+
+
+def _most_telling(ended: Sequence[Outcome]) -> Outcome:
     order = {kind: place for place, kind in enumerate(TELLING)}
     return min(ended, key=lambda outcome: order.get(outcome.kind, len(order)))
 

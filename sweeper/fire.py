@@ -27,7 +27,7 @@ from sweeper.ledger.contract import Ledger, Run
 from sweeper.loop import Claims, Loop
 from sweeper.order import Hooks, Order, Tools, ladder_digest, scope, workshop
 from sweeper.policy import Scope
-from sweeper.reconcile import describe, reconcile
+from sweeper.reconcile import account, describe, reconcile
 from sweeper.records import Unit
 from sweeper.report.build import build
 from sweeper.report.model import SweepReport
@@ -59,8 +59,8 @@ async def fire(order: Order, tools: Tools, hooks: Hooks) -> Fired:
         for name in order.sweeps:
             await ledger.take_dispatcher(name)
             taken.append(name)
+        await _hygiene(order, tools, hooks)
         async with _gateway(order, tools) as gateway:
-            await _hygiene(order, tools, hooks)
             sweeps = [await _decide(name, order, tools, hooks, gateway) for name in order.sweeps]
             try:
                 drained = await _fan_out(sweeps, order, tools, hooks)
@@ -105,6 +105,7 @@ async def _hygiene(order: Order, tools: Tools, hooks: Hooks) -> None:
         config = order.sweeps.get(unit.sweep)
         return scope(config) if config else None
 
+    await account(tools.ledger, tools.state / "logs")  # before the day's money is added up
     for line in describe(await reconcile(tools.ledger, tools.backend, tools.repo, scope_of)):
         hooks.say(line)
     await _drop_old_captures(tools)

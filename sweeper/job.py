@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from sweeper.capture import Captured, recall
@@ -18,13 +18,16 @@ NO_USAGE = Usage()
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One unit on one rung. `captured`: the commit of a dead coordinator's capture, to be judged only."""
+    """One unit on one rung. `captured`: what a dead coordinator captured, candidate -> commit, to be judged only; the
+    attempt had `spent` so much.
+    """
 
     unit: Unit
     rung: int
     number: int
     earlier: Sequence[Outcome] = ()
-    captured: str = ""
+    captured: Mapping[int, str] = field(default_factory=dict)
+    spent: Usage = NO_USAGE
     memory_factor: int = 1
 
 
@@ -76,9 +79,9 @@ def salvaged_message(unit: Unit, number: int, rung: int) -> str:
     return message_of(Job(unit, rung, number), AgentRun(Facts(exit_code=0)))
 
 
-async def recalled(workshop: Workshop, job: Job) -> tuple[AgentRun, Captured]:
+async def recalled(workshop: Workshop, job: Job, index: int) -> tuple[AgentRun, Captured]:
     """The capture of a coordinator that died, with what it knew of the agent's run."""
-    captured, message = await recall(workshop.repo, job.captured, workshop.scope.matcher(job.unit))
+    captured, message = await recall(workshop.repo, job.captured[index], workshop.scope.matcher(job.unit))
     try:
         return _remembered(json.loads(next(line for line in message.splitlines() if line.startswith("{")))), captured
     except (StopIteration, ValueError, KeyError, TypeError):

@@ -10,12 +10,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from sweeper.capture import capture
 from sweeper.job import ref_of, salvaged_message
 from sweeper.ledger.contract import Ledger, StaleClaim
 from sweeper.policy import Scope
-from sweeper.records import Unit
+from sweeper.receipts import spent
+from sweeper.records import Unit, Usage
 from sweeper.repo import Repo
 from sweeper.sandbox.contract import Backend, Handle, Role, Snapshot
 
@@ -36,11 +38,22 @@ async def reconcile(
     stale = await ledger.stale_claims()
     salvaged = 0
     if stale:
-        handles = {(h.unit, h.attempt): h for h in await backend.list() if h.role == Role.AGENT}
+        agents = [handle for handle in await backend.list() if handle.role == Role.AGENT]
         for claim in stale:
-            salvaged += await _salvage(claim, handles, ledger, backend, repo, scope_of)
+            salvaged += await _salvage(claim, agents, ledger, backend, repo, scope_of)
             await ledger.break_claim(claim)
     return Reconciled(len(stale), salvaged, await reap(ledger, backend))
+
+
+async def account(ledger: Ledger, logs: Path) -> int:
+    """Put down what unfinished attempts have spent by their receipts; how many did. `logs`: of all runs."""
+    count = 0
+    for row in await ledger.unfinished():
+        usage = spent(logs / row.run, row.unit, row.number)
+        if usage != row.usage and usage != Usage():
+            await ledger.spend(row, usage)
+            count += 1
+    return count
 
 
 async def reap(ledger: Ledger, backend: Backend) -> int:
@@ -55,34 +68,40 @@ async def reap(ledger: Ledger, backend: Backend) -> int:
 
 async def _salvage(
     stale: StaleClaim,
-    handles: dict[tuple[str, int], Handle],
+    agents: Sequence[Handle],
     ledger: Ledger,
     backend: Backend,
     repo: Repo,
     scope_of: Callable[[Unit], Scope | None],
-) -> bool:
-    """Capture the layer of the attempt's sandbox if it ended by itself; True if there is a capture now."""
+) -> int:
+    """Capture the layers of the attempt's sandboxes, as far as they ended by themselves; how many captures that made.
+
+    Each of several candidates has its own: what one was paid for is judged, whatever became of the others.
+    """
     attempt = stale.attempt
     if attempt is None or attempt.state != "started":
-        return False
-    ref = ref_of(attempt.run, attempt.unit, attempt.number)
-    handle = handles.get((attempt.unit, attempt.number))
-    if handle is None or handle.running or await repo.find_ref(ref):
-        return False
+        return 0
     queued = await ledger.unit(None, attempt.unit)
     run = await ledger.run(attempt.run)
     scope = scope_of(queued.unit) if queued else None
     if queued is None or run is None or scope is None:
-        return False
+        return 0
     base = run.tip or run.base
     snapshot = Snapshot(base, await repo.listing(base))
     in_scope = scope.matcher(queued.unit)
-    layer = await backend.salvage(handle, snapshot, in_scope)
-    if layer is None:
-        return False
-    message = salvaged_message(queued.unit, attempt.number, attempt.rung)
-    captured = await capture(layer, repo, base, snapshot.listing, in_scope, ref, message, time.time())
-    return bool(captured.commit)
+    captures = 0
+    for handle in agents:
+        ref = ref_of(attempt.run, attempt.unit, attempt.number, handle.index)
+        theirs = (handle.run, handle.unit, handle.attempt)
+        if theirs != (attempt.run, attempt.unit, attempt.number) or handle.running or await repo.find_ref(ref):
+            continue
+        layer = await backend.salvage(handle, snapshot, in_scope)
+        if layer is None:
+            continue
+        message = salvaged_message(queued.unit, attempt.number, attempt.rung)
+        captured = await capture(layer, repo, base, snapshot.listing, in_scope, ref, message, time.time())
+        captures += bool(captured.commit)
+    return captures
 
 
 def describe(done: Reconciled) -> Sequence[str]:

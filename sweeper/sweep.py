@@ -28,9 +28,9 @@ from sweeper.ground import (
     tally,
 )
 from sweeper.job import Job, ref_of
-from sweeper.ledger.contract import Ledger, Queued, Run
+from sweeper.ledger.contract import AttemptRow, Ledger, Queued, Run
 from sweeper.loop import Decision, Go, Hold, Idle, Page, Pause, RetryAt, Settled, Slot, Stop
-from sweeper.records import History, Kind, Outcome, Unit, Usage
+from sweeper.records import History, Kind, Outcome, Unit
 from sweeper.round import Barrier, close_round
 from sweeper.survey import standing, survey
 
@@ -94,11 +94,11 @@ class Sweep:
     async def dispatch(self, unit: Queued, rung: int, slot: Slot) -> Outcome:
         claim = self.claims.of(unit)
         row = await self.ledger.start(claim, rung, self.run.round)
-        captured = ""
+        captured: dict[int, str] = {}
         if row.adopted:
-            captured = await self.workshop.repo.find_ref(ref_of(self.run.id, unit.key, row.number)) or ""
+            captured = await self._captured(unit.key, row)
             if not captured:
-                row = await self.ledger.lose(claim, row.number, Usage())
+                row = await self.ledger.lose(claim, row.number, row.usage)
         history = self._history(unit)
         job = Job(
             unit=unit.unit,
@@ -106,9 +106,17 @@ class Sweep:
             number=row.number,
             earlier=await self._earlier(unit.key, history),
             captured=captured,
+            spent=row.usage,
             memory_factor=ladder.memory_factor(history),
         )
         return await attempt(self.workshop, self.ground, job, slot)
+
+    async def _captured(self, key: str, row: AttemptRow) -> dict[int, str]:
+        """What a dead coordinator captured of an attempt: candidate -> commit."""
+        candidates = self.workshop.config.ladder[row.rung].candidates
+        refs = {index: ref_of(self.run.id, key, row.number, index) for index in range(candidates)}
+        found = {index: await self.workshop.repo.find_ref(ref) for index, ref in refs.items()}
+        return {index: commit for index, commit in found.items() if commit}
 
     async def land(self, unit: Queued, result: Outcome | Hold | Exception) -> Decision:
         if isinstance(result, Hold):

@@ -26,6 +26,7 @@ from sweeper.config import RungConfig
 from sweeper.ground import Ground, Workshop
 from sweeper.job import AgentRun, Job, message_of, ref_of
 from sweeper.prompt import Briefing, excerpts, render
+from sweeper.receipts import receipt_of
 from sweeper.records import Usage
 from sweeper.sandbox.contract import DOOR, INPUTS, Clocks, Facts, Name, Role, Spec
 
@@ -100,6 +101,7 @@ async def _door(
         tokens=rung.max_tokens,
         deadline=time.time() + rung.clocks.wall,
         patience=min([PATIENCE, *(SILENCE * clock for clock in clocks)]),
+        receipt=receipt_of(workshop.sandboxing.logs, job.unit.key, job.number, index),
     )
     model = agents.Model(needs.model, f"http://127.0.0.1:{PORT}", door.token, workshop.protocols[needs.provider])
     try:

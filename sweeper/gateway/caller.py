@@ -62,6 +62,12 @@ class Caller:
     def learn(self, model: str, size: int, tokens: int) -> None:
         self.sizes[model] = (size, tokens)
 
+    def over(self) -> None:
+        """Nothing is spent from here on."""
+        receipt, self.account.receipt = self.account.receipt, None
+        if receipt is not None:
+            receipt.close()
+
     def meter(self) -> Meter:
         return Meter(
             requests=self.requests,

@@ -37,6 +37,7 @@ LARGEST_ERROR = 1 << 20
 CHUNK = 64 << 10
 CONNECT_SECONDS = 30.0
 STREAM_TYPE = "text/event-stream"
+TIMED_OUT_ON_THE_WAY = frozenset({504, 524})  # said by what stands before the provider, which may have answered
 FINAL = 400  # the one status that every agent takes as final
 
 
@@ -161,7 +162,8 @@ class Exchange:
         return call.says(502, "the provider can't be reached", "unreachable")
 
     async def _failed(self, call: Call, hold: Hold, answer: aiohttp.ClientResponse) -> web.Response | Busy:
-        hold.free()
+        if answer.status not in TIMED_OUT_ON_THE_WAY:
+            hold.free()
         body = await _read(answer, LARGEST_ERROR) or b""
         error = kind_of(answer.status, body)
         call.caller.failed(error)

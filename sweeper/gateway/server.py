@@ -32,6 +32,7 @@ from sweeper.gateway.exchange import CONNECT_SECONDS, Exchange
 from sweeper.gateway.prices import Prices
 from sweeper.gateway.spending import Account, Spending
 from sweeper.gateway.throttle import Throttle
+from sweeper.receipts import Receipt
 from sweeper.redact import Redactor
 from sweeper.sandbox.contract import SANDBOX_UID
 
@@ -117,11 +118,13 @@ class Gateway:
         tokens: int | None = None,
         deadline: float = math.inf,
         patience: float = PATIENCE,
+        receipt: Path | None = None,
     ) -> Door:
         """A door for `attempt` (an id of the caller's, open once at a time) to `models` of one provider.
 
         `micro_usd`, `tokens`: its caps; None: only the fire's and the day's. `deadline`: epoch seconds. `patience`:
-        seconds that it can wait in silence for the provider. Raises ConfigError as `require`.
+        seconds that it can wait in silence for the provider. `receipt`: a file that keeps what its calls cost. Raises
+        ConfigError as `require`.
         """
         self.require(provider, models, tokens=tokens)
         if attempt in self._callers:
@@ -131,7 +134,7 @@ class Gateway:
             token=f"sk-sweeper-{secrets.token_urlsafe(24)}",
             provider=self._provider(provider),
             models=frozenset(models),
-            account=Account(micro_usd, tokens),
+            account=Account(micro_usd, tokens, receipt=Receipt(receipt) if receipt else None),
             deadline=deadline,
             patience=patience,
         )
@@ -140,6 +143,7 @@ class Gateway:
             socket = await self._listen(caller)
         except BaseException:
             del self._callers[attempt]
+            caller.over()
             raise
         return Door(attempt, caller.token, socket)
 
@@ -159,6 +163,7 @@ class Gateway:
             await asyncio.wait(tasks, timeout=CLOSING_SECONDS)
         await server.shutdown(0.01)
         shutil.rmtree(folder, ignore_errors=True)
+        caller.over()
         return caller.meter()
 
     async def aclose(self) -> None:

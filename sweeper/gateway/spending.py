@@ -13,6 +13,7 @@ from typing import NamedTuple
 from sweeper.budget import Budget, Reservation
 from sweeper.gateway.contract import Tokens
 from sweeper.gateway.prices import PICO, Rates
+from sweeper.receipts import Receipt
 from sweeper.records import Usage
 
 FLOOR = 1024  # tokens; an answer that is shorter than asked for and than this is of no use to anybody
@@ -22,7 +23,7 @@ NO_PRICE = Rates()
 
 @dataclass(slots=True)
 class Account:
-    """One attempt's caps and what it has used of them. None: no cap of its own."""
+    """One attempt's caps and what it has used of them. None: no cap of its own. `receipt`: where that is kept."""
 
     micro_usd: int | None
     tokens: int | None
@@ -32,6 +33,7 @@ class Account:
     held_tokens: int = 0
     estimated: int = 0
     counted: Tokens = field(default_factory=Tokens)
+    receipt: Receipt | None = None
 
 
 class Ask(NamedTuple):
@@ -85,6 +87,8 @@ class Hold:
         account.used += sum(counted) if used is None else used
         account.counted = account.counted.plus(counted)
         usage = Usage(counted.total_input, counted.output, micro_usd)
+        if account.receipt is not None:
+            account.receipt.write(self._reservation.number, usage)
         self._spending.settle(self._reservation, usage)
 
 
@@ -143,6 +147,8 @@ class Spending:
         assert isinstance(reservation, Reservation), "the room was measured in this very step"
         account.held_micro_usd += micro_usd
         account.held_tokens += ask.input + output
+        if account.receipt is not None:  # before anything is sent: a death from here on counts all of it
+            account.receipt.write(reservation.number, Usage(ask.input, output, micro_usd))
         return Hold(self, account, ask, output, reservation)
 
 

@@ -196,6 +196,19 @@ def unfinished_attempt(connection: Connection, unit: str) -> AttemptRow | None:
     return attempt_from(rows[-1]) if rows else None
 
 
+def unfinished(connection: Connection) -> list[AttemptRow]:
+    sql = f"SELECT {ATTEMPT_COLUMNS} FROM attempt WHERE late = 0 AND state = 'started' ORDER BY unit, number"
+    return [attempt_from(row) for row in connection.rows(sql)]
+
+
+def spend(connection: Connection, row: AttemptRow, usage: Usage) -> None:
+    connection.run(
+        "UPDATE attempt SET input_tokens = ?, output_tokens = ?, micro_usd = ?"
+        " WHERE unit = ? AND number = ? AND late = 0 AND state = 'started'",
+        *(usage.input_tokens, usage.output_tokens, usage.micro_usd, row.unit, row.number),
+    )
+
+
 def lose(connection: Connection, claim: Claim, number: int, usage: Usage) -> AttemptRow:
     fenced(connection, claim)
     changed = connection.run(

@@ -191,6 +191,12 @@ class Ledger(Protocol):
         """The attempt to work on: an unfinished one of this unit and round (state started, adopted under the new
         token: the caller looks for its capture), else a new one numbered one higher. Raises StaleClaim."""
 
+    async def unfinished(self) -> Sequence[AttemptRow]:
+        """All attempts that were started and neither landed nor lost, of living owners as well."""
+
+    async def spend(self, row: AttemptRow, usage: Usage) -> None:
+        """What an unfinished attempt has used so far; its landing has the last word. A no-op if it has ended."""
+
     async def lose(self, claim: Claim, number: int, usage: Usage) -> AttemptRow:
         """The adopted attempt has no capture: record it as lost at its metered spend; returns attempt N+1, started."""
 

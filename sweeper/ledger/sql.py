@@ -223,6 +223,12 @@ class SqlLedger:
     async def start(self, claim: Claim, rung: int, round: int) -> AttemptRow:
         return await self._writer.call(partial(claims.start, claim=claim, rung=rung, round=round))
 
+    async def unfinished(self) -> Sequence[AttemptRow]:
+        return await self._reader.call(claims.unfinished)
+
+    async def spend(self, row: AttemptRow, usage: Usage) -> None:
+        await self._writer.call(partial(claims.spend, row=row, usage=usage))
+
     async def lose(self, claim: Claim, number: int, usage: Usage) -> AttemptRow:
         return await self._writer.call(partial(claims.lose, claim=claim, number=number, usage=usage))
 

@@ -49,7 +49,7 @@ async def build(ledger: Ledger, run: Run) -> SweepReport:
         outcomes=dict(sorted(Counter(str(row.outcome.kind) for row in rows if row.outcome).items())),
         lost=sum(row.state == "lost" for row in rows),
         gates=tuple(_gate(row) for row in notes.get("gate", ())),
-        usage=sum((row.outcome.usage for row in rows if row.outcome), Usage()),
+        usage=sum((row.usage for row in rows), Usage()),
         seconds=round(sum(row.outcome.seconds for row in rows if row.outcome), 3),
         check=tuple(notes.get("check", ())),
         tests=notes.get("tests", ""),

@@ -105,6 +105,7 @@ def handle(found: Mapping[str, Any]) -> Handle | None:
             owner=owner,
             deadline=float(marks["deadline"]),
             running=found.get("State") in ("running", "paused", "restarting"),
+            index=int(marks["index"]),
             ref=Ref(container=found["Id"], upper=marks["upper"]),
         )
     except (KeyError, ValueError):

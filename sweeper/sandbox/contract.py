@@ -233,6 +233,7 @@ class Handle:
     owner: Owner
     deadline: float
     running: bool
+    index: int = 0
     ref: Any = field(repr=False, default=None)
 
 

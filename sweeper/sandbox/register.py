@@ -60,6 +60,7 @@ class Register:
             "unit": spec.name.unit,
             "attempt": spec.name.attempt,
             "role": str(spec.name.role),
+            "index": spec.name.index,
             "fire": spec.fire,
             "deadline": spec.deadline,
             "owner": dataclasses.asdict(self._owner),
@@ -121,6 +122,7 @@ def _handle(path: Path, labels: dict[str, Any]) -> Handle:
         owner=Owner(**labels["owner"]),
         deadline=labels["deadline"],
         running=alive(labels["pid"], labels["born"]),
+        index=labels["index"],
         ref=(path, labels["pid"], labels["born"]),
     )
 

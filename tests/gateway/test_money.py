@@ -20,7 +20,7 @@ from sweeper.gateway.limits import clamp, wanted
 from sweeper.gateway.prices import PICO, Prices
 from sweeper.gateway.routes import Route, find
 from sweeper.gateway.spending import ENOUGH, FLOOR, Account, Ask, Hold, NoRoom, Spending
-from sweeper.testing.model_script import Asked, Reply, Say, at_first
+from sweeper.testing.model_script import Asked, Fail, Reply, Say, at_first
 from sweeper.testing.model_server import ModelServer
 from tests.gateway.conftest import KEY, MODELS, agent_at, asking, door_for, gateway_before
 
@@ -234,3 +234,16 @@ def test_held_and_spent_never_pass_a_cap(asks: list[tuple[int, int, float, str]]
                 hold.free()
             assert hold.settled
     assert account.spent == budget.spent <= min(cap, fire)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(("status", "counted"), [(500, False), (504, True), (529, False)])
+async def test_what_timed_out_on_the_way_may_have_been_answered(status: int, counted: bool, folder: Path) -> None:
+    refusing = Fail(status, "api_error", "no", retry_after="3600")
+    async with gateway_before(lambda asked: refusing, folder) as (gateway, _, budget):
+        door = await door_for(gateway, "messages")
+        async with agent_at(door) as agent:
+            await agent.post(*asking("messages"))
+        meter = gateway.meter("a")
+    assert (meter.micro_usd > 0) is counted
+    assert meter.micro_usd == meter.estimated_micro_usd == budget.spent
