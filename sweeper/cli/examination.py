@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sweeper import agents, configfile
-from sweeper.cli import wiring
+from sweeper.cli import event, wiring
 from sweeper.commands import argv
 from sweeper.config import Config, RungConfig, SweepConfig
 from sweeper.errors import SweeperError
@@ -65,6 +65,9 @@ async def _agents(config: Config, environ: Mapping[str, str]) -> list[Row]:
     rows: list[Row] = []
     if not asked:
         return rows
+    started_by = event.event_of(environ)
+    if started_by.fork or started_by.armed:
+        return [Row("agents", "agents", True, f"not tried: the event {started_by.name} is no place to use a key")]
     async with wiring.first_backend(config, [sweep for sweep, _ in asked.values()]) as backend:
         for (agent, model), (sweep, rung) in asked.items():
             rows.append(await _agent(backend, f"{agent} with {model}", sweep, rung, config, environ))

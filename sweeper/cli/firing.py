@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 
 import anyio
 
-from sweeper.cli import consent, reading, selection, signals, sweeps, watching, wiring
+from sweeper import agents
+from sweeper.cli import consent, event, reading, selection, signals, sweeps, watching, wiring
 from sweeper.cli.console import Console
 from sweeper.cli.options import Wanted
 from sweeper.config import Config, SweepConfig
@@ -28,7 +29,12 @@ from sweeper.scheduler import Why
 async def run(wanted: Wanted, console: Console, *, as_json: bool = False, live: bool = True) -> int:
     """Fire the sweeps; their report on stdout; the exit code. Raises SweeperError."""
     with signals.caught(console.warn) as caught:
-        fired = await drain_once(wanted, console, caught, live=live)
+        try:
+            fired = await drain_once(wanted, console, caught, live=live)
+        except event.DryRun as why:
+            console.warn(f"sweeper: {why}; what it would do:")
+            await show_plan(wanted, console, as_json=as_json)
+            return caught.exit_code if caught.first is not None else 0
         return finish([fired] if fired else [], caught, console, as_json=as_json)
 
 
@@ -36,12 +42,20 @@ async def drain_once(wanted: Wanted, console: Console, caught: signals.Caught, *
     """One fire of the wanted sweeps; None if a signal ended it early. Raises SweeperError."""
     async with wiring.repository() as repo:
         settled = sweeps.settle(wanted, repo.top, console)
+        await _spare_and_guard(wanted, settled.sweeps.values(), repo, console)
         providers = wiring.providers(settled.config, settled.sweeps.values(), console)
         await _say_uncommitted(wanted.base, repo, console)
         async with wiring.writing(repo, settled.config) as ledger, _bench(repo, ledger, settled, console) as tools:
             order = replace(await _order(wanted, settled, tools), providers=providers)
             consent.ask(order, repo.state, console, yes=wanted.yes)
             return await watched(order, tools, caught, console, live=live)
+
+
+async def _spare_and_guard(wanted: Wanted, chosen: Iterable[SweepConfig], repo: Repo, console: Console) -> None:
+    """Before a key is looked for and before any sandbox is started. Raises DryRun, ConfigError."""
+    started_by = event.event_of(console.environ)
+    event.spare(started_by, paid=any(agents.needs(rung) for sweep in chosen for rung in sweep.ladder))
+    await event.guard(started_by, repo, wanted.base, trusted=wanted.trust_checkout)
 
 
 async def show_plan(wanted: Wanted, console: Console, *, as_json: bool = False, prompts: bool = False) -> int:
@@ -82,12 +96,21 @@ async def _order(wanted: Wanted, settled: sweeps.Settled, tools: Tools) -> Order
 
 async def resume(wanted: Wanted, console: Console, *, as_json: bool = False, live: bool = True) -> int:
     """Go on with each sweep's newest run that was not drained, as it was started; its report. Raises SweeperError."""
+    try:
+        return await _resume(wanted, console, as_json=as_json, live=live)
+    except event.DryRun as why:
+        console.warn(f"sweeper: {why}; `sweeper plan` shows it")
+        return 0
+
+
+async def _resume(wanted: Wanted, console: Console, *, as_json: bool, live: bool) -> int:
     fired: list[Fired] = []
     with signals.caught(console.warn) as caught:
         async with wiring.repository() as repo:
             config = sweeps.settings(wanted, repo.top, console)
             for base, runs in (await _unfinished(wanted, repo, config)).items():
                 chosen = {run.sweep: sweep for run, sweep in runs}
+                await _spare_and_guard(replace(wanted, base=base), chosen.values(), repo, console)
                 digests = {run.sweep: run.digest for run, _ in runs}
                 order = Order(
                     sweeps=chosen,

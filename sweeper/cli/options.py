@@ -35,6 +35,7 @@ class Wanted:
     wall: str | None = None
     fresh: bool = False
     yes: bool = False
+    trust_checkout: bool = False
 
 
 class TakesCheck(click.Command):
@@ -79,6 +80,7 @@ _HOW = (
     click.option("--slots", type=click.IntRange(1), metavar="N", help="Agents at once."),
     click.option("--units-per-fire", type=click.IntRange(1), metavar="N", help="Attempts to start at most."),
     click.option("--wall", metavar="TIME", help="Start nothing after so long, such as 30m."),
+    click.option("--trust-checkout", is_flag=True, help="Work on a pull request's commit beside secrets (GitHub)."),
     click.option("--fresh", is_flag=True, help="Begin a new run instead of going on with an unfinished one."),
 )
 
