@@ -127,6 +127,10 @@ class RungConfig(Model):
     """Tries on this rung before the next one, one a round."""
     candidates: int = Field(default=1, ge=1, le=16)
     """Agents that try at once; the best verified change is taken."""
+    pilot: int | None = Field(default=None, ge=0, le=1000)
+    """Units of each rule that try this rung before the others may; 0: none. By default 5 on a rung with a model."""
+    pilot_floor: float = Field(default=0.2, ge=0, le=1)
+    """The share of the pilot's units that must be mended; with fewer the rule's units are held."""
     budget_usd: float | None = Field(default=None, ge=0)
     """Money for one attempt on this rung; without it limits.usd_per_attempt."""
     max_tokens: int | None = Field(default=None, ge=1)

@@ -5,61 +5,36 @@ Red where the base was green names no unit: `sweeper.bisect` finds the culprits 
 
 from __future__ import annotations
 
-import enum
 from dataclasses import dataclass, field, replace
 
 import anyio
 
 from sweeper.backlog.fingerprint import compare
-from sweeper.backlog.junit import failed_tests
 from sweeper.bisect import GateBroken
-from sweeper.commands import argv
 from sweeper.ground import Ground, Workshop
 from sweeper.records import Change, CheckResult, CheckState, Finding, SkipReason
-from sweeper.sandbox.contract import Clocks, Name, Role
-from sweeper.trial import end_of, tail
+from sweeper.sandbox.contract import Name, Role
+from sweeper.suite import WHOLE_SUITE, TestBase, TestRun, Tests, run_tests, seen_both_ways
 
-TEST_WALL = 3600.0
 MAX_LINES = 12
-
-
-class Tests(enum.StrEnum):
-    """What the base's tests are worth as a yardstick."""
-
-    NONE = "no tests configured"
-    GREEN = "green"
-    BY_TEST = "red, compared test by test"
-    UNPROVEN = "red, so the merged tree is unproven"
-
-
-@dataclass(frozen=True, slots=True)
-class TestBase:
-    """The tests on the base commit. `failing`: names of the tests that fail there already."""
-
-    tests: Tests
-    failing: frozenset[str] = frozenset()
-    lines: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class TreeVerdict:
-    """`red` with the reason and key lines, or green with the stamped findings that remain in the tree."""
+    """`red` with the reason and key lines, or green with the stamped findings that remain in the tree.
+
+    `tests`: the run that made it red, where it was the tests: those may be flaky, a check is not.
+    """
 
     red: bool
     reason: str = ""
     lines: tuple[str, ...] = ()
     result: CheckResult = field(repr=False, default=CheckResult(CheckState.CLEAN))
-
-
-@dataclass(frozen=True, slots=True)
-class TestRun:
-    passed: bool
-    failing: frozenset[str] | None
-    lines: tuple[str, ...]
+    tests: TestRun | None = field(repr=False, default=None)
 
 
 class Gate:
-    """One gate over one ground. `runs` counts whole-tree judgements."""
+    """One gate over one ground. `runs` counts whole-tree judgements; `base` learns which tests are flaky."""
 
     def __init__(self, workshop: Workshop, ground: Ground, base: TestBase, round_number: int) -> None:
         self.workshop = workshop
@@ -67,13 +42,16 @@ class Gate:
         self.base = base
         self.round = round_number
         self.runs = 0
+        self._index = 0
 
     async def judge(self, changes: tuple[Change, ...]) -> TreeVerdict:
         """Judge the ground plus changes.
 
         Raises SandboxFailed or GateBroken: a gate that can't run is broken, never green and no unit's fault.
         """
-        index, self.runs = self.runs, self.runs + 1
+        index = self._index
+        self._index += 1
+        self.runs += 1
         verdicts: dict[str, TreeVerdict] = {}
 
         async def check() -> None:
@@ -89,8 +67,10 @@ class Gate:
                     group.start_soon(test)
         except ExceptionGroup as several:
             raise first_of(several) from several
-        red = next((v for v in (verdicts["check"], verdicts.get("test")) if v is not None and v.red), None)
-        return red or verdicts["check"]
+        checked, tested = verdicts["check"], verdicts.get("test")
+        if checked.red or tested is None or not tested.red:
+            return checked
+        return replace(tested, result=checked.result)
 
     async def _check(self, changes: tuple[Change, ...], index: int) -> TreeVerdict:
         checked = await self.workshop.check.run(self._name(index, Role.GATE), self.ground.snapshot, changes=changes)
@@ -117,17 +97,58 @@ class Gate:
 
     async def _broken_anyway(self) -> bool:
         """Does the check not even work on the ground any more? Then no unit broke it."""
-        checked = await self.workshop.check.run(self._name(self.runs, Role.CHECK), self.ground.snapshot)
+        checked = await self.workshop.check.run(self._name(self._index, Role.CHECK), self.ground.snapshot)
         return checked.result.state is CheckState.BROKEN
 
     async def _test(self, changes: tuple[Change, ...], index: int) -> TreeVerdict:
-        run = await run_tests(self.workshop, self.ground, self._name(index, Role.GATE, tests=True), changes)
-        if run.passed:
+        return self._of_tests(await self._run_tests(index, changes))
+
+    async def _run_tests(self, index: int, changes: tuple[Change, ...] = ()) -> TestRun:
+        return await run_tests(self.workshop, self.ground, self._name(index, Role.GATE, tests=True), changes)
+
+    def _of_tests(self, run: TestRun) -> TreeVerdict:
+        broke = self.base.broke(run)
+        if broke is None:
+            return TreeVerdict(True, "tests", run.lines, tests=run)
+        if not broke:
             return TreeVerdict(False)
-        if self.base.tests is Tests.BY_TEST and run.failing is not None:
-            broke = sorted(run.failing - self.base.failing)
-            return TreeVerdict(bool(broke), "tests" if broke else "", tuple(broke[:MAX_LINES]))
-        return TreeVerdict(True, "tests", run.lines)
+        return TreeVerdict(True, "tests", tuple(sorted(broke)[:MAX_LINES]), tests=run)
+
+    async def confirm(self, changes: tuple[Change, ...], verdict: TreeVerdict) -> TreeVerdict:
+        """The verdict, or the green one where it was the tests' and does not stand when they run once more.
+
+        They run on the changes and on the ground alone; what differs between two runs on one tree is flaky and is
+        remembered in `base`. Raises GateBroken where the tests are flaky as a whole and stay red: then nobody can
+        be blamed, and nothing is green.
+        """
+        if verdict.tests is None:
+            return verdict
+        indices = self._index, self._index + 1
+        self._index += 2
+        runs: dict[bool, TestRun] = {}
+
+        async def again(on_ground: bool) -> None:
+            runs[on_ground] = await self._run_tests(indices[on_ground], () if on_ground else changes)
+
+        try:
+            async with anyio.create_task_group() as group:
+                group.start_soon(again, False)
+                group.start_soon(again, True)
+        except ExceptionGroup as several:
+            raise first_of(several) from several
+        flaky = seen_both_ways(verdict.tests, runs[False])
+        ground = self.base.broke(runs[True])  # the ground was green: whatever fails on it now is flaky
+        flaky |= frozenset([WHOLE_SUITE]) if ground is None else ground
+        self.base = self.base.knowing(flaky)
+        again = self._of_tests(runs[False])
+        if not again.red:
+            return TreeVerdict(False, result=verdict.result)
+        if WHOLE_SUITE in self.base.flaky:
+            raise GateBroken(
+                "the tests are flaky, and red with this round's changes: no unit can be blamed",
+                hint="let them write a JUnit file and name it in `test_junit`: they are then compared test by test",
+            )
+        return replace(again, result=verdict.result)
 
     def _name(self, index: int, role: Role, *, tests: bool = False) -> Name:
         return Name(self.workshop.run, self.workshop.name, self.round, role, 2 * index + tests)
@@ -145,37 +166,3 @@ def first_of(several: BaseExceptionGroup[BaseException]) -> BaseException:
 
 def _describe(finding: Finding, word: str = "new") -> str:
     return f"{word}: {finding.path}:{finding.line}: {finding.rule} {finding.message}"
-
-
-async def run_tests(workshop: Workshop, ground: Ground, name: Name, changes: tuple[Change, ...] = ()) -> TestRun:
-    """The project's tests in a sandbox. `failing` is None where no JUnit file was written."""
-    junit = workshop.config.test_junit
-    wanted = junit.encode()
-    spec = workshop.sandboxing.spec(
-        name,
-        ground.snapshot,
-        argv(workshop.config.test),
-        cwd=workshop.config.root,
-        changes=changes,
-        clocks=Clocks(wall=TEST_WALL),
-        wanted=lambda path: path == wanted,
-        read_layer=bool(junit),
-    )
-    ran = await workshop.sandboxing.backend.run(spec)
-    lines = tail(end_of(spec.stdout)) or tail(end_of(spec.stderr))
-    workshop.sandboxing.drop_logs(name)
-    report = next((entry.data for entry in ran.layer.entries if entry.path == wanted and entry.data), None)
-    failing = await workshop.check.parser.call(failed_tests, report) if report else None
-    return TestRun(ran.facts.exit_code == 0, None if failing is None else frozenset(failing), lines)
-
-
-async def test_base(workshop: Workshop, ground: Ground) -> TestBase:
-    """Run the tests on the base once, so that red can be told from already red."""
-    if not argv(workshop.config.test):
-        return TestBase(Tests.NONE)
-    run = await run_tests(workshop, ground, Name(workshop.run, workshop.name, 0, Role.GATE))
-    if run.passed:
-        return TestBase(Tests.GREEN)
-    if run.failing is not None:
-        return TestBase(Tests.BY_TEST, run.failing, run.lines)
-    return TestBase(Tests.UNPROVEN, lines=run.lines)

@@ -7,15 +7,19 @@ from dataclasses import dataclass, field, replace
 
 import anyio
 
-from sweeper.bisect import GREEN, RED, Verdict, find_culprits
-from sweeper.gate import Gate, TestBase, TreeVerdict, first_of
+from sweeper.bisect import GREEN, RED, Culprits, GateBroken, Verdict, find_culprits
+from sweeper.gate import Gate, TreeVerdict, first_of
 from sweeper.ground import Ground, Workshop, prepare
 from sweeper.ledger.contract import AttemptRow, Ledger, Run
 from sweeper.merge import Merged, merge
-from sweeper.records import CheckResult, Evidence, Kind, Outcome
+from sweeper.records import Change, CheckResult, Evidence, Kind, Outcome
 from sweeper.report.escape import terminal
+from sweeper.suite import TestBase
+
+Seen = dict[frozenset[str], TreeVerdict]
 
 PARALLEL_PROBES = 2
+SEARCHES = 4
 UNCHANGED = TreeVerdict(False)  # of the ground itself: green, and nothing is learned of its findings
 
 
@@ -35,11 +39,15 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class Barrier:
-    """What a barrier did. `result` is the check on the new tip, stamped; None where nothing was merged."""
+    """What a barrier did. `result` is the check on the new tip, stamped; None where nothing was merged.
+
+    `tests`: the yardstick, with the flaky tests that it learned of.
+    """
 
     tip: str
     merged: dict[str, str]
     sent_on: tuple[tuple[str, Outcome], ...]
+    tests: TestBase
     result: CheckResult | None = field(repr=False, default=None)
 
 
@@ -63,7 +71,7 @@ async def close_round(workshop: Workshop, ground: Ground, ledger: Ledger, run: R
     done = merged.merged | dict.fromkeys(merged.empty, merged.tip)
     await ledger.close_round(run.id, run.round, merged.tip, done, [outcome for _, outcome in sent_on])
     await _note_gate(ledger, run, gate, culprits, sent_on)
-    return Barrier(merged.tip, merged.merged, tuple(sent_on), verdict.result if verdict else None)
+    return Barrier(merged.tip, merged.merged, tuple(sent_on), gate.base, verdict.result if verdict else None)
 
 
 async def _note_gate(
@@ -76,6 +84,7 @@ async def _note_gate(
         "red": bool(culprits),
         "reason": next((verdict.reason for verdict in culprits.values()), ""),
         "ejected": [title for title, outcome in sent_on if outcome.kind is Kind.EJECTED],
+        "flaky": sorted(gate.base.flaky),
     }
     notes = await ledger.notes(run.id)
     earlier = [known for known in notes.get("gate", []) if known["round"] != run.round]
@@ -90,18 +99,13 @@ async def _merge_green(
     if not merged.merged:
         return merged, None, {}
     verdict = await _judge_and_prepare(workshop, gate, merged)
+    if verdict.red:
+        verdict = await gate.confirm(await _changes(workshop, gate.ground, merged), verdict)
     if not verdict.red:
         return merged, verdict, {}
-    seen: dict[frozenset[str], TreeVerdict] = {frozenset(merged.merged): verdict}
-
-    async def good(units: Sequence[Waiting]) -> Verdict:
-        probe = await _merge(workshop, gate.ground, units)
-        seen[frozenset(unit.key for unit in units)] = answer = await _judge(workshop, gate, probe)
-        return RED if answer.red else GREEN
-
     mergeable = [unit for unit in waiting if unit.key in merged.merged]
-    found = await find_culprits(mergeable, good, parallel=PARALLEL_PROBES)
-    culprits = {unit.key: _nearest(seen, unit.key) for unit in found.ejected}
+    found, seen = await _search(workshop, gate, mergeable, verdict)
+    culprits = {unit.key: _nearest(seen, unit.key)[1] for unit in found.ejected}
     kept = await _merge(workshop, gate.ground, found.kept)
     green = None  # nothing was merged: the ground and what was found on it stay as they are
     if kept.merged:
@@ -111,6 +115,45 @@ async def _merge_green(
         u.key: merged.conflicts.get(u.key, ()) for u in waiting if u.key not in culprits and u.key not in kept.merged
     }
     return replace(kept, empty=(), conflicts=left), green, culprits
+
+
+async def _search(
+    workshop: Workshop, gate: Gate, units: Sequence[Waiting], whole: TreeVerdict
+) -> tuple[Culprits[Waiting], Seen]:
+    """The culprits, every one with a verdict that stood a second look, and what was seen of all sets.
+
+    A flaky test misleads a search: once one is recognised, the search begins anew without it.
+    """
+    seen: Seen = {}
+
+    async def good(probed: Sequence[Waiting]) -> Verdict:
+        probe = await _merge(workshop, gate.ground, probed)
+        seen[frozenset(unit.key for unit in probed)] = answer = await _judge(workshop, gate, probe)
+        return RED if answer.red else GREEN
+
+    for _ in range(SEARCHES):
+        seen.clear()
+        seen[frozenset(unit.key for unit in units)] = whole
+        found = await find_culprits(units, good, parallel=PARALLEL_PROBES)
+        if await _confirmed(workshop, gate, units, found, seen):
+            return found, seen
+    raise GateBroken(
+        f"the tests misled {SEARCHES} searches for the units that break them: they are flaky",
+        hint="mend the flaky tests that the report names, or leave them out of `test`",
+    )
+
+
+async def _confirmed(
+    workshop: Workshop, gate: Gate, units: Sequence[Waiting], found: Culprits[Waiting], seen: Seen
+) -> bool:
+    for culprit in found.ejected:
+        keys, verdict = _nearest(seen, culprit.key)
+        if len(keys) == len(units):
+            continue  # the whole was confirmed before the search
+        merged = await _merge(workshop, gate.ground, [unit for unit in units if unit.key in keys])
+        if not (await gate.confirm(await _changes(workshop, gate.ground, merged), verdict)).red:
+            return False
+    return True
 
 
 async def _judge_and_prepare(workshop: Workshop, gate: Gate, merged: Merged) -> TreeVerdict:
@@ -124,9 +167,10 @@ async def _judge_and_prepare(workshop: Workshop, gate: Gate, merged: Merged) -> 
     return verdict
 
 
-def _nearest(seen: dict[frozenset[str], TreeVerdict], key: str) -> TreeVerdict:
-    """The red verdict over the smallest set with this unit in it: the best evidence there is against it."""
-    return seen[min((units for units, verdict in seen.items() if key in units and verdict.red), key=len)]
+def _nearest(seen: Seen, key: str) -> tuple[frozenset[str], TreeVerdict]:
+    """The smallest red set with this unit in it and its verdict: the best evidence there is against the unit."""
+    red = ((units, verdict) for units, verdict in seen.items() if key in units and verdict.red)
+    return min(red, key=lambda each: len(each[0]))
 
 
 async def _merge(workshop: Workshop, ground: Ground, units: Sequence[Waiting]) -> Merged:
@@ -137,7 +181,11 @@ async def _merge(workshop: Workshop, ground: Ground, units: Sequence[Waiting]) -
 async def _judge(workshop: Workshop, gate: Gate, merged: Merged) -> TreeVerdict:
     if merged.tip == gate.ground.commit:
         return UNCHANGED
-    return await gate.judge(tuple(await workshop.repo.changes_between(gate.ground.commit, merged.tip)))
+    return await gate.judge(await _changes(workshop, gate.ground, merged))
+
+
+async def _changes(workshop: Workshop, ground: Ground, merged: Merged) -> tuple[Change, ...]:
+    return tuple(await workshop.repo.changes_between(ground.commit, merged.tip))
 
 
 def _message(workshop: Workshop, unit: Waiting) -> str:

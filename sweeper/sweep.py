@@ -14,7 +14,6 @@ from sweeper.attempt import attempt
 from sweeper.claims import SweepClaims
 from sweeper.classify import common_failure
 from sweeper.errors import ConfigError, StaleClaim
-from sweeper.gate import TestBase, test_base
 from sweeper.ground import (
     Chosen,
     Ground,
@@ -30,8 +29,10 @@ from sweeper.ground import (
 from sweeper.job import Job, ref_of
 from sweeper.ledger.contract import AttemptRow, Ledger, Queued, Run
 from sweeper.loop import Decision, Go, Hold, Idle, Page, Pause, RetryAt, Settled, Slot, Stop
+from sweeper.pilot import Pilot, Wait
 from sweeper.records import History, Kind, Outcome, Unit
 from sweeper.round import Barrier, close_round
+from sweeper.suite import TestBase, test_base
 from sweeper.survey import standing, survey
 
 Say = Callable[[str], None]
@@ -69,6 +70,7 @@ class Sweep:
         self._turns = 1
         self._again: dict[str, History] = {}
         self._first: list[Outcome] = []
+        self._pilot = Pilot.of((), (), {})
 
     @property
     def ground(self) -> Ground:
@@ -81,10 +83,12 @@ class Sweep:
         queued, following = await self.ledger.page(self.run.id, self.run.round, cursor)
         units = []
         for unit in queued:
-            place = self.tier_policy(unit)
+            place: Go | Hold | Wait = self.tier_policy(unit)
+            if isinstance(place, Go):
+                place = self._pilot.admit(unit.key, place.rung, unit.unit.rules) or place
             if isinstance(place, Hold):
                 await self.ledger.hold(unit.key, place.reason)
-            else:
+            elif isinstance(place, Go):
                 units.append(unit)
         return Page(tuple(units), following)
 
@@ -144,6 +148,8 @@ class Sweep:
         self._again.pop(unit.key, None)
         if isinstance(following.decision, (RetryAt, Pause)):
             self._again[unit.key] = history
+        elif self._pilot.landed(unit.key, result.kind):
+            await self.ledger.note(self.run.id, "pilot", self._pilot.counts)
         return self._canary(result) or following.decision
 
     def _lost(self, unit: Queued) -> Decision:
@@ -159,6 +165,8 @@ class Sweep:
         return Stop(why) if why else None
 
     async def on_idle(self) -> Idle:
+        if self._pilot.settle():
+            return Idle.POLL_AGAIN
         barrier = await self.close()
         if self.run.round >= self.workshop.config.max_rounds * self._turns:
             self.drained = not await self._waiting()
@@ -187,7 +195,9 @@ class Sweep:
         await self.ledger.note(self.run.id, "incomplete", self._ground.result.incomplete)
         self.workshop = replace(self.workshop, check=check)
         await self._select()
-        self._turns = (await self.ledger.notes(self.run.id)).get("turns", 1)
+        notes = await self.ledger.notes(self.run.id)
+        self._turns = notes.get("turns", 1)
+        self._pilot = Pilot.of(self.workshop.config.ladder, self.workshop.credentials, notes.get("pilot", {}))
         if self.run.phase != "fanout":
             await self._open()
 
@@ -197,6 +207,7 @@ class Sweep:
             self._tests = await test_base(self.workshop, self.ground)
             await self.ledger.note(self.run.id, "tests", str(self._tests.tests))
         barrier = await close_round(self.workshop, self.ground, self.ledger, self.run, self._tests)
+        self._tests = barrier.tests
         self.run = replace(self.run, tip=barrier.tip, phase="check")
         if barrier.merged:
             self._say(f"{self.name}: round {self.run.round}: {len(barrier.merged)} units merged, the tree is green")

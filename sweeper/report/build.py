@@ -181,7 +181,8 @@ def _try(row: AttemptRow) -> Try:
 
 
 def _gate(row: Mapping[str, Any]) -> GateVerdict:
-    return GateVerdict(row["round"], row["runs"], row["red"], row.get("reason", ""), tuple(row.get("ejected", ())))
+    ejected, flaky = tuple(row.get("ejected", ())), tuple(row.get("flaky", ()))
+    return GateVerdict(row["round"], row["runs"], row["red"], row.get("reason", ""), ejected, flaky)
 
 
 def _order(unit: UnitReport) -> tuple[bool, int, str, str]:

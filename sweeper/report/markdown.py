@@ -49,6 +49,8 @@ def _facts(report: SweepReport) -> Iterator[str]:
         yield f"- Refused by the gateway: {', '.join(f'{times:,} {kind}' for kind, times in report.denied.items())}"
     for said, ejected in phrases.gates(report):
         yield f"- Gate: {said}" + (f"; ejected {', '.join(map(code, ejected))}" if ejected else "")
+    if flaky := phrases.flaky(report):
+        yield f"- Flaky tests, blamed on no unit: {', '.join(map(code, flaky))}"
     for name, text in (("Tests", report.tests), ("Unit check", report.unit_check), ("Incomplete", report.incomplete)):
         if text:
             yield f"- {name}: {code(text)}"

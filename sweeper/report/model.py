@@ -93,13 +93,17 @@ class Buckets:
 
 @dataclass(frozen=True, slots=True)
 class GateVerdict:
-    """One barrier: how often the whole tree was judged, whether it was red at first and who was ejected."""
+    """One barrier: how often the whole tree was judged, whether it was red at first and who was ejected.
+
+    `flaky`: tests that were seen both green and red on one tree, by this barrier's end.
+    """
 
     round: int
     runs: int
     red: bool
     reason: str = ""
     ejected: tuple[str, ...] = ()
+    flaky: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,6 +84,11 @@ def gates(report: SweepReport) -> Iterator[tuple[str, tuple[str, ...]]]:
         yield said, gate.ejected
 
 
+def flaky(report: SweepReport) -> tuple[str, ...]:
+    """Tests that were seen both green and red on one tree; no unit was blamed for them."""
+    return tuple(sorted({test for gate in report.gates for test in gate.flaky}))
+
+
 def commits(report: SweepReport) -> int:
     return sum(len(unit.merged) for unit in report.units)
 

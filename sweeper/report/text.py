@@ -41,6 +41,8 @@ def _facts(report: SweepReport) -> Iterator[tuple[str, str]]:
         yield "refused", f"by the gateway: {', '.join(f'{times:,} {kind}' for kind, times in report.denied.items())}"
     for said, ejected in phrases.gates(report):
         yield "gate", said + (f"; ejected {', '.join(map(terminal, ejected))}" if ejected else "")
+    if flaky := phrases.flaky(report):
+        yield "flaky", f"blamed on no unit: {', '.join(map(terminal, flaky))}"
     if report.tests:
         yield "tests", terminal(report.tests)
     if report.unit_check:

@@ -9,12 +9,14 @@ from typing import Any, cast
 import anyio
 import pytest
 
+from sweeper import gate as gate_module
+from sweeper import suite
 from sweeper.backlog.check import Checked
 from sweeper.bisect import GateBroken
-from sweeper.gate import Gate, TestBase, Tests
+from sweeper.gate import Gate, TreeVerdict
 from sweeper.ground import Ground, Workshop
 from sweeper.records import Change, CheckResult, CheckState
-from sweeper.sandbox.contract import Clock, Facts, Snapshot
+from sweeper.sandbox.contract import Clock, Facts, Name, Snapshot
 from sweeper.verify import Baseline
 
 BROKEN = Checked(CheckResult(CheckState.BROKEN, why="it crashed"), Facts(exit_code=2))
@@ -33,11 +35,14 @@ class Check:
         self.asked.append(changes)
         return self.answers[len(self.asked) - 1]
 
+    def vanished(self, *_: Any) -> list[Any]:
+        return []
+
 
 def gate(*answers: Checked) -> Gate:
     workshop = cast(Workshop, SimpleNamespace(check=Check(list(answers)), run="r", name="s"))
     ground = Ground("c", Snapshot("c", {}), Baseline([]), CLEAN.result)
-    return Gate(workshop, ground, TestBase(Tests.NONE), 1)
+    return Gate(workshop, ground, suite.TestBase(suite.Tests.NONE), 1)
 
 
 def test_a_check_that_the_merge_breaks_is_red() -> None:
@@ -54,3 +59,88 @@ def test_a_check_that_is_broken_without_the_merge_too_is_nobody_s_fault() -> Non
 def test_a_check_that_was_stopped_proves_nothing(facts: Facts) -> None:
     with pytest.raises(GateBroken):
         anyio.run(gate(Checked(BROKEN.result, facts)).judge, CHANGE)
+
+
+GREEN = suite.TestRun(True, frozenset(), ())
+RED = suite.TestRun(False, None, ("1 failed",))
+
+
+def failing(*tests: str) -> suite.TestRun:
+    return suite.TestRun(False, frozenset(tests), ())
+
+
+class Suite:
+    """The tests' answers on the ground and on the changes, each in the order given."""
+
+    def __init__(self, ground: list[suite.TestRun], changed: list[suite.TestRun]) -> None:
+        self.answers = {False: ground, True: changed}
+        self.names: list[str] = []
+
+    async def __call__(
+        self, workshop: Workshop, ground: Ground, name: Name, changes: tuple[Change, ...] = ()
+    ) -> suite.TestRun:
+        self.names.append(str(name))
+        return self.answers[bool(changes)].pop(0)
+
+
+def looked_at(
+    monkeypatch: pytest.MonkeyPatch, base: suite.TestBase, *, ground: suite.TestRun, changed: list[suite.TestRun]
+) -> tuple[TreeVerdict, Gate]:
+    answers = Suite([ground], changed)
+    monkeypatch.setattr(gate_module, "run_tests", answers)
+    this = gate(CLEAN)
+    this.base = base
+
+    async def judge_twice() -> TreeVerdict:
+        return await this.confirm(CHANGE, await this.judge(CHANGE))
+
+    verdict = anyio.run(judge_twice)
+    assert len(set(answers.names)) == len(answers.names)
+    return verdict, this
+
+
+def test_a_test_that_fails_again_and_not_on_the_ground_is_broken_by_the_changes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    verdict, this = looked_at(
+        monkeypatch, suite.TestBase(suite.Tests.GREEN), ground=GREEN, changed=[failing("a"), failing("a", "b")]
+    )
+    assert (verdict.red, verdict.lines) == (True, ("a",))
+    assert this.base.flaky == {"b"}
+
+
+@pytest.mark.parametrize(
+    ("ground", "again"),
+    [(failing("a"), failing("a")), (GREEN, GREEN), (GREEN, failing("b")), (failing("a", "b"), failing("a", "b"))],
+)
+def test_a_flaky_test_is_recognised_on_the_ground_or_on_the_same_tree_and_turns_nothing_red(
+    monkeypatch: pytest.MonkeyPatch, ground: suite.TestRun, again: suite.TestRun
+) -> None:
+    verdict, this = looked_at(
+        monkeypatch, suite.TestBase(suite.Tests.GREEN), ground=ground, changed=[failing("a"), again]
+    )
+    assert not verdict.red
+    assert "a" in this.base.flaky
+
+
+def test_without_names_the_suite_as_a_whole_is_flaky(monkeypatch: pytest.MonkeyPatch) -> None:
+    verdict, this = looked_at(monkeypatch, suite.TestBase(suite.Tests.GREEN), ground=GREEN, changed=[RED, GREEN])
+    assert not verdict.red
+    assert this.base.flaky == {suite.WHOLE_SUITE}
+
+
+def test_a_flaky_suite_without_names_that_stays_red_blames_nobody_and_is_not_green(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with pytest.raises(GateBroken, match="no unit can be blamed"):
+        looked_at(monkeypatch, suite.TestBase(suite.Tests.GREEN), ground=RED, changed=[RED, RED])
+
+
+def test_a_run_that_names_no_failed_test_and_fails_is_red(monkeypatch: pytest.MonkeyPatch) -> None:
+    verdict, _ = looked_at(
+        monkeypatch,
+        suite.TestBase(suite.Tests.BY_TEST, frozenset(["a"])),
+        ground=failing("a"),
+        changed=[failing(), failing()],
+    )
+    assert verdict.red

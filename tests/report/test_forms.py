@@ -43,7 +43,7 @@ REPORT = SweepReport(
     ),
     skips=(Skip(EVIL, SkipReason.GENERATED, 2),),
     outcomes={"fixed": 2, "partial": 1, "rejected": 1},
-    gates=(GateVerdict(1, 5, True, "tests", (EVIL,)), GateVerdict(2, 1, False)),
+    gates=(GateVerdict(1, 5, True, "tests", (EVIL,), (EVIL,)), GateVerdict(2, 1, False)),
     usage=Usage(1200, 300, 120_000),
     seconds=12.5,
     check=("ruff", "check", "."),

@@ -1,0 +1,103 @@
+"""The project's tests in a sandbox, and what the base's tests are worth as a yardstick.
+
+A test that was seen both green and red on one and the same tree is flaky: from then on it speaks against no unit.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, replace
+
+from sweeper.backlog.junit import failed_tests
+from sweeper.commands import argv
+from sweeper.ground import Ground, Workshop
+from sweeper.records import Change
+from sweeper.sandbox.contract import Clocks, Name, Role
+from sweeper.trial import end_of, tail
+
+TEST_WALL = 3600.0
+WHOLE_SUITE = "the test command as a whole"
+
+
+class Tests(enum.StrEnum):
+    """What the base's tests are worth as a yardstick."""
+
+    NONE = "no tests configured"
+    GREEN = "green"
+    BY_TEST = "red, compared test by test"
+    UNPROVEN = "red, so the merged tree is unproven"
+
+
+@dataclass(frozen=True, slots=True)
+class TestBase:
+    """The tests on the base commit. `failing`: names of the tests that fail there already.
+
+    `flaky`: names of tests that were seen both ways on one tree; WHOLE_SUITE where no JUnit file names any.
+    """
+
+    tests: Tests
+    failing: frozenset[str] = frozenset()
+    lines: tuple[str, ...] = ()
+    flaky: frozenset[str] = frozenset()
+
+    def broke(self, run: TestRun) -> frozenset[str] | None:
+        """The tests that a run's tree broke: none of the base's own and no flaky ones. None: it can't be told."""
+        if run.passed:
+            return frozenset()
+        return run.failing - self.failing - self.flaky if run.failing else None
+
+    def knowing(self, flaky: frozenset[str]) -> TestBase:
+        return replace(self, flaky=self.flaky | flaky)
+
+
+@dataclass(frozen=True, slots=True)
+class TestRun:
+    """One run of the tests. `failing`: the names of those that failed, None where no JUnit file was written."""
+
+    passed: bool
+    failing: frozenset[str] | None
+    lines: tuple[str, ...]
+
+
+def seen_both_ways(one: TestRun, other: TestRun) -> frozenset[str]:
+    """The flaky tests that two runs on one tree give away."""
+    if one.failing is not None and other.failing is not None:
+        return one.failing ^ other.failing
+    return frozenset([WHOLE_SUITE]) if one.passed != other.passed else frozenset()
+
+
+async def run_tests(workshop: Workshop, ground: Ground, name: Name, changes: tuple[Change, ...] = ()) -> TestRun:
+    """Run the tests on the ground plus changes. Raises SandboxFailed."""
+    junit = workshop.config.test_junit
+    wanted = junit.encode()
+    spec = workshop.sandboxing.spec(
+        name,
+        ground.snapshot,
+        argv(workshop.config.test),
+        cwd=workshop.config.root,
+        changes=changes,
+        clocks=Clocks(wall=TEST_WALL),
+        wanted=lambda path: path == wanted,
+        read_layer=bool(junit),
+    )
+    ran = await workshop.sandboxing.backend.run(spec)
+    lines = tail(end_of(spec.stdout)) or tail(end_of(spec.stderr))
+    workshop.sandboxing.drop_logs(name)
+    report = next((entry.data for entry in ran.layer.entries if entry.path == wanted and entry.data), None)
+    failing = await workshop.check.parser.call(failed_tests, report) if report else None
+    return TestRun(ran.facts.exit_code == 0, None if failing is None else frozenset(failing), lines)
+
+
+async def test_base(workshop: Workshop, ground: Ground) -> TestBase:
+    """Run the tests on the base once, so that red can be told from already red; twice where red is all they say."""
+    if not argv(workshop.config.test):
+        return TestBase(Tests.NONE)
+    run = await run_tests(workshop, ground, Name(workshop.run, workshop.name, 0, Role.GATE))
+    if run.passed:
+        return TestBase(Tests.GREEN)
+    if run.failing is not None:
+        return TestBase(Tests.BY_TEST, run.failing, run.lines)
+    again = await run_tests(workshop, ground, Name(workshop.run, workshop.name, 0, Role.GATE, 1))
+    if again.passed:
+        return TestBase(Tests.GREEN, flaky=frozenset([WHOLE_SUITE]))
+    return TestBase(Tests.UNPROVEN, lines=run.lines)
