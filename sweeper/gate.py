@@ -140,15 +140,15 @@ class Gate:
         ground = self.base.broke(runs[True])  # the ground was green: whatever fails on it now is flaky
         flaky |= frozenset([WHOLE_SUITE]) if ground is None else ground
         self.base = self.base.knowing(flaky)
-        again = self._of_tests(runs[False])
-        if not again.red:
+        second = self._of_tests(runs[False])
+        if not second.red:
             return TreeVerdict(False, result=verdict.result)
         if WHOLE_SUITE in self.base.flaky:
             raise GateBroken(
                 "the tests are flaky, and red with this round's changes: no unit can be blamed",
                 hint="let them write a JUnit file and name it in `test_junit`: they are then compared test by test",
             )
-        return replace(again, result=verdict.result)
+        return replace(second, result=verdict.result)
 
     def _name(self, index: int, role: Role, *, tests: bool = False) -> Name:
         return Name(self.workshop.run, self.workshop.name, self.round, role, 2 * index + tests)

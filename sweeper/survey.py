@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,7 +11,7 @@ from sweeper.backlog import owners as codeowners
 from sweeper.backlog.child import ChildFailed
 from sweeper.backlog.partition import ATTRIBUTES, FileFacts, Partitioned, file_facts, partition
 from sweeper.ground import FILES_AT_ONCE, Chosen, Ground, Workshop
-from sweeper.ledger.contract import Ledger
+from sweeper.ledger.contract import Ledger, Queued
 from sweeper.records import Finding, Partition, Unit, UnitState
 
 HEAD_BYTES = 8000
@@ -126,3 +127,17 @@ async def _facts(workshop: Workshop, ground: Ground, findings: Sequence[Finding]
         for path, head in heads.items():
             facts[os.fsdecode(path)] = file_facts(head, sizes[path], attributes.get(path), ignored=path in ignored)
     return facts
+
+
+def queue(workshop: Workshop, ground: Ground, units: Sequence[Unit], round_number: int, ladder: str) -> list[Queued]:
+    """Units with their place: a digest of their blobs and the ladder, so that a change of either starts anew."""
+    listing = ground.snapshot.listing
+
+    def place(unit: Unit) -> str:
+        digest = hashlib.sha256(ladder.encode())
+        for path in unit.paths:
+            entry = listing.get(os.fsencode(path))
+            digest.update(f"\0{entry.oid if entry else ''}".encode())
+        return digest.hexdigest()[:32]
+
+    return [Queued(unit, round_number, place=place(unit)) for unit in units]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -30,10 +28,10 @@ from sweeper.job import Job, ref_of
 from sweeper.ledger.contract import AttemptRow, Ledger, Queued, Run
 from sweeper.loop import Decision, Go, Hold, Idle, Page, Pause, RetryAt, Settled, Slot, Stop
 from sweeper.pilot import Pilot, Wait
-from sweeper.records import History, Kind, Outcome, Unit
+from sweeper.records import History, Kind, Outcome
 from sweeper.round import Barrier, close_round
 from sweeper.suite import TestBase, test_base
-from sweeper.survey import standing, survey
+from sweeper.survey import queue, standing, survey
 
 Say = Callable[[str], None]
 CANARIES = 5
@@ -293,17 +291,3 @@ class Sweep:
 
     def _history(self, unit: Queued) -> History:
         return self._again.get(unit.key, unit.history)
-
-
-def queue(workshop: Workshop, ground: Ground, units: Sequence[Unit], round_number: int, ladder: str) -> list[Queued]:
-    """Units with their place: a digest of their blobs and the ladder, so that a change of either starts anew."""
-    listing = ground.snapshot.listing
-
-    def place(unit: Unit) -> str:
-        digest = hashlib.sha256(ladder.encode())
-        for path in unit.paths:
-            entry = listing.get(os.fsencode(path))
-            digest.update(f"\0{entry.oid if entry else ''}".encode())
-        return digest.hexdigest()[:32]
-
-    return [Queued(unit, round_number, place=place(unit)) for unit in units]
