@@ -17,6 +17,7 @@ import anyio
 from sweeper.backlog.child import ChildFailed
 from sweeper.capture import Captured
 from sweeper.classify import MEMORY, after_verify, before_verify
+from sweeper.commands import argv
 from sweeper.errors import SandboxFailed, SweeperError
 from sweeper.ground import Ground, Workshop
 from sweeper.job import AgentRun, Job, recalled
@@ -28,6 +29,7 @@ from sweeper.sandbox.contract import Facts, Name, Role
 from sweeper.trial import MAX_LINES, Bill, run_agent
 from sweeper.verify import Judgement, proves_nothing, verify
 
+CONFIGURATION_CAP = 64 << 10  # bytes of a configuration file that is looked through
 # Of several candidates without a verified change, which one's outcome is the unit's: what tells most about what to do.
 TELLING = (
     Kind.FIXED, Kind.PARTIAL, Kind.REFUSED, Kind.TRANSIENT, Kind.REJECTED, Kind.NOT_FIXED, Kind.TIMED_OUT,
@@ -170,16 +172,24 @@ async def _judge(
 async def _policy(workshop: Workshop, ground: Ground, job: Job, captured: Captured) -> Verdict:
     """The rules over the captured bytes, in the limited child. Raises ChildFailed."""
     base = await workshop.repo.blobs(ground.commit, [os.fsencode(change.path) for change in captured.changes])
+    context = await workshop.repo.blobs(ground.commit, ground.configuration, CONFIGURATION_CAP)
+    config, check = workshop.config, workshop.check
     rows = await workshop.check.parser.call(
         judge_rows,
         captured.changes,
         {os.fsdecode(path): data for path, data in base.items()},
         job.unit,
         workshop.scope,
-        [Refusal(entry.path, entry.reason) for entry in captured.refused],
-        captured.out_of_scope,
-        (*workshop.check.tool.config_files, *workshop.steering),
-        workshop.secrets,
+        {
+            "refused": [Refusal(entry.path, entry.reason) for entry in captured.refused],
+            "out_of_scope": captured.out_of_scope,
+            "check_config_files": (*workshop.check.tool.config_files, *workshop.steering),
+            "secrets": workshop.secrets,
+            "command": (*argv(config.check), *argv(config.unit_check), *check.argv, *argv(config.test)),
+            "context": {os.fsdecode(path): data for path, data in context.items()},
+            "root": check.root,
+            "severities": dict(workshop.severities),
+        },
     )
     return verdict_of(rows)
 

@@ -173,6 +173,8 @@ class SweepConfig(Model):
     """Globs (gitignore syntax, from the repository's top) that a unit may change beyond its own paths."""
     allow: list[str] = []
     """Globs that lift the denial of workflow, agent-instruction and check-configuration files."""
+    policy: dict[str, Literal["reject", "review", "off"]] = {}
+    """What a broken rule of the policy leads to, by its name (docs/policy.md): "reject", "review" or "off"."""
     test: Command = ""
     """The project's tests, run by the gate."""
     test_junit: Inside | Literal[""] = ""

@@ -22,7 +22,7 @@ from sweeper.backlog.fingerprint import compare, line_hashes, stamp
 from sweeper.backlog.paths import to_root
 from sweeper.config import SweepConfig
 from sweeper.errors import CheckBroken
-from sweeper.policy import Scope
+from sweeper.policy import CONFIGURED, Level, Scope
 from sweeper.records import Change, CheckResult, CheckState, Finding
 from sweeper.redact import Redactor
 from sweeper.repo import Repo
@@ -34,6 +34,7 @@ if TYPE_CHECKING:  # slow to import, and only paid agents need it
     from sweeper.gateway import Gateway
 
 FILES_AT_ONCE = 200
+MOST_CONFIGURATION = 40  # files that are looked through for what a check loads
 MOST_COMPARED = 500  # files in the comparison of the two check commands
 
 Tally = dict[str, dict[str, int]]
@@ -44,6 +45,7 @@ class Workshop:
     """What every attempt of one sweep in one fire shares. `name` is the sweep's.
 
     `secrets`: values that no change may contain. `steering`: names of files that steer check and tests.
+    `severities`: of the policy's rules, where the sweep has its own.
     `prompts`: the user's own templates. `gateway`: None where no rung asks a model; `protocols`: what its providers
     speak. `usd_per_attempt`: the money of an attempt whose rung names none.
     """
@@ -59,6 +61,7 @@ class Workshop:
     prompts: Path | None = None
     secrets: tuple[bytes, ...] = field(default=(), repr=False)
     steering: tuple[str, ...] = ()
+    severities: Mapping[str, Level] = field(default_factory=dict)
     gateway: Gateway | None = None
     protocols: Mapping[str, str] = field(default_factory=dict)
     usd_per_attempt: float = 0.0
@@ -81,6 +84,13 @@ class Ground:
     snapshot: Snapshot
     baseline: Baseline = field(repr=False)
     result: CheckResult = field(repr=False)
+
+    @cached_property
+    def configuration(self) -> tuple[bytes, ...]:
+        """Files that may name what a check loads, the nearest to the top first."""
+        names = {os.fsencode(name) for name in CONFIGURED}
+        paths = [path for path in self.snapshot.listing if path.rsplit(b"/", 1)[-1].lower() in names]
+        return tuple(sorted(paths, key=lambda path: (path.count(b"/"), path))[:MOST_CONFIGURATION])
 
     @cached_property
     def masks(self) -> tuple[Change, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import posixpath
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,7 +22,7 @@ from sweeper.config import LimitsConfig, RungConfig, SandboxConfig, SweepConfig
 from sweeper.errors import ConfigError
 from sweeper.ground import Selection, Workshop
 from sweeper.ledger.contract import Ledger
-from sweeper.policy import TEST_CONFIG, Scope
+from sweeper.policy import RULES, TEST_CONFIG, Level, Scope
 from sweeper.records import Owner
 from sweeper.repo import Repo
 from sweeper.sandbox.contract import Backend, Limits, Toolchain
@@ -114,12 +115,28 @@ def workshop(
         check=check,
         scope=scope(config),
         steering=steering(config),
+        severities=severities(name, config),
         prompts=tools.prompts,
         secrets=tuple(provider.key.encode("utf-8", "surrogateescape") for provider in order.providers),
         gateway=gateway,
         protocols={provider.name: str(provider.protocol) for provider in order.providers},
         usd_per_attempt=order.limits.usd_per_attempt,
     )
+
+
+def severities(name: str, config: SweepConfig) -> dict[str, Level]:
+    """The sweep's own severities. Raises ConfigError for a rule that is none, or is the same everywhere."""
+    for rule in config.policy:
+        if rule not in RULES:
+            near = difflib.get_close_matches(rule, RULES, n=1)
+            hint = f"Did you mean {near[0]!r}?" if near else "The rules are in docs/policy.md."
+            raise ConfigError(f"sweep.{name}.policy: there is no rule {rule!r}", hint=hint)
+        if RULES[rule].firm:
+            raise ConfigError(
+                f"sweep.{name}.policy: the severity of {rule!r} can't be changed",
+                hint="`allow` and `scope` of the sweep say which paths may be changed.",
+            )
+    return {rule: Level(level) for rule, level in config.policy.items()}
 
 
 def steering(config: SweepConfig) -> tuple[str, ...]:

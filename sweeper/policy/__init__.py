@@ -1,7 +1,10 @@
-"""The policy: what a captured change may hold. Pure functions of bytes, linear on hostile content."""
+"""The policy: what a captured change may hold. Pure functions of bytes, linear on hostile content.
 
-from sweeper.policy.judge import judge
-from sweeper.policy.paths import TEST_CONFIG, Scope
+`sweeper.policy.judge.judge` is its one entry; it is not imported here, so that whoever only names rules and scopes
+loads no rule.
+"""
+
+from sweeper.policy.paths import CONFIGURED, TEST_CONFIG, Scope
 from sweeper.policy.rules import RULES, Level, Rule, Verdict, Violation
 
-__all__ = ["RULES", "TEST_CONFIG", "Level", "Rule", "Scope", "Verdict", "Violation", "judge"]
+__all__ = ["CONFIGURED", "RULES", "TEST_CONFIG", "Level", "Rule", "Scope", "Verdict", "Violation"]

@@ -106,11 +106,12 @@ PLAIN = frozenset({"txt", "rst", "json", "csv", "tsv", "lock", "log"})  # no com
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A text and its comments. `code` is as long as `text`, with comments and string contents blanked."""
+    """A text, its comments and its strings. `code` is as long as `text`, with both blanked."""
 
     text: str
     code: str
     comments: tuple[tuple[int, int], ...]
+    strings: tuple[tuple[int, int], ...] = ()
 
 
 def suffix_of(path: str) -> str:
@@ -138,7 +139,8 @@ def read(path: str, text: str) -> Source:
         family = BY_SUFFIX.get(suffix) or ("shell" if text.startswith("#!") else "any")
         spans = list(_scan(_lexer(family), text))
     code = _blank(text, spans)
-    return Source(text, code, tuple((start, end) for start, end, comment in spans if comment))
+    strings = tuple((start, end) for start, end, comment in spans if not comment)
+    return Source(text, code, tuple((start, end) for start, end, comment in spans if comment), strings)
 
 
 def _python(text: str) -> Iterator[tuple[int, int, bool]]:

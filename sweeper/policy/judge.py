@@ -1,18 +1,36 @@
-"""The policy of one captured change: bytes in, a verdict out."""
+"""The policy of one captured change: bytes in, a verdict out.
+
+`judge` is the one function: what was changed, what it was before, what was asked for and how it is checked go in,
+the broken rules come out, those that reject and those that a person should look at. It is pure and never raises on
+any content; in production it runs in the resource-limited child (`wire.judge_rows`).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
+from sweeper.policy.assertions import assertion_rules
 from sweeper.policy.content import secret_rules, text_rules
+from sweeper.policy.documents import document_rules
+from sweeper.policy.explain import Explained
+from sweeper.policy.forged import forged_rules
+from sweeper.policy.leftovers import broken_rules, leftover_rules, size_rules
+from sweeper.policy.lexical import lexical_rules
+from sweeper.policy.moved import moved_rules
 from sweeper.policy.paths import Scope, denied, is_baseline, is_check_config
-from sweeper.policy.rules import RULES, Verdict, Violation, verdict
+from sweeper.policy.rules import RULES, Level, Verdict, Violation, verdict
 from sweeper.policy.sections import checks_changed, section_reader
+from sweeper.policy.structure import structure_rules
 from sweeper.policy.suppressions import added
+from sweeper.policy.version import Pair, Version
 from sweeper.records import Change, Unit
 
 REGULAR, EXECUTABLE, LINK = 0o100644, 0o100755, 0o120000
+CODE_RULES = (
+    structure_rules, assertion_rules, lexical_rules, moved_rules, leftover_rules, document_rules, broken_rules,
+    size_rules,
+)  # fmt: skip
 
 
 class Refused(Protocol):
@@ -35,11 +53,20 @@ def judge(
     out_of_scope: Sequence[str] = (),
     check_config_files: Sequence[str] = (),
     secrets: Sequence[bytes] = (),
+    command: Sequence[str] = (),
+    context: Mapping[str, bytes] | None = None,
+    root: str = ".",
+    base_modes: Mapping[str, int] | None = None,
+    severities: Mapping[str, Level] | None = None,
 ) -> Verdict:
     """All rules over all changes.
 
-    `base`: content of the changed paths on the base; a path without is new. `out_of_scope`: other paths that were
-    written. `check_config_files`: file names or globs that the check's tool reads. Never raises on any content.
+    `changes`: whole new contents, None for a deletion. `base`: content of the changed paths on the base; a path
+    without is new. `unit`: its findings are what the change was asked to fix, and what explains a removal.
+    `out_of_scope`: other paths that were written. `check_config_files`: file names or globs that the check's tool
+    reads. `command`: the words of the check, then of the test, in folder `root`. `context`: the base's files that
+    configure them, by path: a changed file that one of them loads is for a person to see. `base_modes`: git's modes
+    on the base, where they are known. `severities`: rule -> severity in place of its own. Never raises on any content.
     """
     found: list[Violation] = [_refused(entry) for entry in refused]
     in_scope = scope.matcher(unit)
@@ -48,17 +75,39 @@ def judge(
         found.append(_outside(path, scope, check_config_files))
         found += secret_rules(path, None, b"", secrets)
     for change in changes:
-        before = base.get(change.path)
-        if not in_scope(change.path.encode("utf-8", "surrogateescape")):
-            found.append(_outside(change.path, scope, check_config_files))
-        found += _path_rules(change, before, check_config_files)
-        found += secret_rules(change.path, before, change.data or b"", secrets)
+        path, before = change.path, base.get(change.path)
+        if not in_scope(path.encode("utf-8", "surrogateescape")):
+            found.append(_outside(path, scope, check_config_files))
+        found += _path_rules(change, before, check_config_files, base_modes)
+        if before != change.data:
+            found += _forged(path, before is None, check_config_files, command, context or {}, root)
+        found += secret_rules(path, before, change.data or b"", secrets)
         if change.data is not None and change.mode in (REGULAR, EXECUTABLE):
-            found += text_rules(change.path, before, change.data, rules)
-            found += _suppressions(change.path, before or b"", change.data)
+            found += text_rules(path, before, change.data, rules)
+            if b"\0" not in change.data and before != change.data and change.data.strip():
+                found += _code_rules(path, before or b"", change.data, unit)
     # `allow` speaks of paths: it never lifts a suppression inside of a file
     kept = [v for v in found if not (RULES[v.rule].allow and v.path and scope.allows(v.path))]
-    return verdict(dict.fromkeys(kept))
+    return verdict(dict.fromkeys(kept), severities)
+
+
+def _forged(
+    path: str,
+    new: bool,
+    check_config_files: Sequence[str],
+    command: Sequence[str],
+    context: Mapping[str, bytes],
+    root: str,
+) -> Iterator[Violation]:
+    if not is_check_config(path, check_config_files) and section_reader(path) is None and not is_baseline(path):
+        yield from forged_rules(path, new, command, context, root)
+
+
+def _code_rules(path: str, before: bytes, after: bytes, unit: Unit) -> Iterator[Violation]:
+    pair = Pair(Version(path, before), Version(path, after), Explained.of(unit.findings, path))
+    yield from _suppressions(pair)
+    for rules in CODE_RULES:
+        yield from rules(pair)
 
 
 def _refused(entry: Refused) -> Violation:
@@ -79,7 +128,9 @@ def _outside(path: str, scope: Scope, check_config_files: Sequence[str]) -> Viol
     return Violation("scope", path)
 
 
-def _path_rules(change: Change, before: bytes | None, check_config_files: Sequence[str]) -> Iterator[Violation]:
+def _path_rules(
+    change: Change, before: bytes | None, check_config_files: Sequence[str], base_modes: Mapping[str, int] | None
+) -> Iterator[Violation]:
     path, after = change.path, change.data
     if denied(path):
         yield Violation("denied_path", path)
@@ -98,11 +149,13 @@ def _path_rules(change: Change, before: bytes | None, check_config_files: Sequen
         yield Violation("special", path, detail=f"mode {change.mode:o}")
     elif change.mode == EXECUTABLE and before is None:
         yield Violation("mode", path, detail="a new file is never executable")
+    elif before is not None and base_modes is not None and base_modes.get(path, REGULAR) != change.mode:
+        yield Violation("mode", path, detail=f"{base_modes.get(path, REGULAR):o} became {change.mode:o}")
 
 
-def _suppressions(path: str, before: bytes, after: bytes) -> Iterator[Violation]:
+def _suppressions(pair: Pair) -> Iterator[Violation]:
     by_kind: dict[str, list[int]] = {}
-    for line, what in added(path, before, after):
+    for line, what in added(pair.path, pair.before.data, pair.after.data):
         by_kind.setdefault(what, []).append(line)
     for what, lines in by_kind.items():
-        yield Violation("suppression", path, tuple(line for line in lines if line), what)
+        yield Violation("suppression", pair.path, tuple(line for line in lines if line), what)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 
 def gaps(before: Sequence[str], after: Sequence[str]) -> tuple[Callable[[int], int], Callable[[int], int]]:
@@ -51,3 +52,34 @@ def _rising(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
         chosen.append(pairs[index])
         index = previous[index]
     return chosen[::-1]
+
+
+class Hunk(NamedTuple):
+    """Lines `before`..`before_end` (1-based, the end not included) became lines `after`..`after_end`."""
+
+    before: int
+    before_end: int
+    after: int
+    after_end: int
+
+
+def hunks(before: Sequence[str], after: Sequence[str]) -> list[Hunk]:
+    """Where two versions differ, by lines without trailing blanks; in order. Linear but for one sort."""
+    old, new = [line.rstrip() for line in before], [line.rstrip() for line in after]
+    seen_old, seen_new = Counter(old), Counter(new)
+    place = {line: number for number, line in enumerate(new)}
+    pairs = [(n, place[line]) for n, line in enumerate(old) if line and seen_old[line] == 1 and seen_new[line] == 1]
+    found: list[Hunk] = []
+    a = b = 0
+    for anchor_a, anchor_b in [*_rising(pairs), (len(old), len(new))]:
+        if anchor_a < a or anchor_b < b:
+            continue  # grown over from the last anchor
+        end_a, end_b = anchor_a, anchor_b
+        while a < end_a and b < end_b and old[a] == new[b]:
+            a, b = a + 1, b + 1
+        while end_a > a and end_b > b and old[end_a - 1] == new[end_b - 1]:
+            end_a, end_b = end_a - 1, end_b - 1
+        if end_a > a or end_b > b:
+            found.append(Hunk(a + 1, end_a + 1, b + 1, end_b + 1))
+        a, b = anchor_a + 1, anchor_b + 1
+    return found

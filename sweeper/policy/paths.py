@@ -51,9 +51,7 @@ CHECK_CONFIG = (
     ".semgrepignore", ".gitleaks.toml", ".gitleaksignore", ".tflint.hcl", ".tfsec*", ".checkov*", ".trivyignore*",
     ".ansible-lint*", ".credo.exs", ".lintr", "analysis_options.y*ml", ".perlcriticrc", ".perltidyrc", "buf.yaml",
     ".solhint*", ".djlintrc", ".htmlhintrc", ".ecrc", "sonar-project.properties", ".codeclimate.yml", "*codecov.y*ml",
-    "sitecustomize.py", "usercustomize.py",  # run by every Python that finds them
 )  # fmt: skip
-CHECK_FOLDERS = ("sitecustomize/", "usercustomize/")
 
 # What steers a run of the tests: configuration wherever a sweep has a test command.
 TEST_CONFIG = (
@@ -61,6 +59,20 @@ TEST_CONFIG = (
     "karma.conf.*", "playwright.config.*", "cypress.config.*", ".rspec", "spec_helper.rb", "rails_helper.rb",
     "phpunit.xml*", "runtests.*",
 )  # fmt: skip
+
+# Where a check's plugins and scripts are named; by exact name, for they are looked up in every tree.
+CONFIGURED = frozenset({
+    "pyproject.toml", "setup.cfg", "tox.ini", ".flake8", ".pylintrc", "pylintrc", "mypy.ini", ".mypy.ini",
+    "pytest.ini", "conftest.py",
+    "package.json", ".eslintrc", ".eslintrc.json", ".eslintrc.js", ".eslintrc.cjs", ".eslintrc.yml",
+    ".eslintrc.yaml", "eslint.config.js",
+    "eslint.config.mjs", "eslint.config.cjs", "eslint.config.ts", ".stylelintrc.json", "stylelint.config.js",
+    ".markdownlint-cli2.jsonc",
+    ".markdownlint-cli2.yaml", ".rubocop.yml", ".golangci.yml", ".golangci.yaml", ".pre-commit-config.yaml",
+    "makefile", "justfile", "jest.config.js",
+    "jest.config.ts", "vitest.config.ts", "vitest.config.js", ".semgrep.yml", ".yamllint", "babel.config.js",
+    ".mocharc.json", ".rspec",
+})  # fmt: skip
 
 # Suppressions that live in a file of their own.
 BASELINES = (
@@ -110,7 +122,7 @@ def is_baseline(path: str) -> bool:
 def is_check_config(path: str, more: Iterable[str] = ()) -> bool:
     """Whether the whole file configures a check; `more`: names or globs that the sweep's tool reads."""
     known = (*CHECK_CONFIG, *(name.lower() for name in more))
-    return _named(path, known) or _spec(CHECK_FOLDERS).match_file(path.lower())
+    return _named(path, known)
 
 
 def _named(path: str, names: Sequence[str]) -> bool:

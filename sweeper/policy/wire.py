@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from sweeper.policy.judge import judge
 from sweeper.policy.paths import Scope
-from sweeper.policy.rules import Verdict, Violation, verdict
+from sweeper.policy.rules import Level, Verdict, Violation
 from sweeper.records import Change, Unit
 
 
@@ -23,32 +22,32 @@ def judge_rows(
     base: Mapping[str, bytes],
     unit: Unit,
     scope: Scope,
-    refused: Sequence[Refusal],
-    out_of_scope: Sequence[str],
-    check_config_files: Sequence[str],
-    secrets: Sequence[bytes],
+    more: Mapping[str, Any],
 ) -> list[list[Any]]:
-    """`judge`, with its violations as [rule, path, lines, detail]."""
-    found = judge(
-        changes,
-        base,
-        unit,
-        scope,
-        refused=refused,
-        out_of_scope=out_of_scope,
-        check_config_files=check_config_files,
-        secrets=secrets,
-    )
-    return [[v.rule, v.path, list(v.lines), v.detail] for v in (*found.rejections, *found.reviews)]
+    """`judge` with the keywords `more`; its violations as [severity, rule, path, lines, detail]."""
+    from sweeper.policy.judge import judge  # only the child loads the rules
+
+    found = judge(changes, base, unit, scope, **more)
+    return [
+        [level.value, v.rule, v.path, list(v.lines), v.detail]
+        for level, violations in ((Level.REJECT, found.rejections), (Level.REVIEW, found.reviews))
+        for v in violations
+    ]
 
 
 def warm() -> None:
     """Judge something small once, so that what the rules compile and import is there before the first fork."""
     change = Change("a.py", b"x = 1  # noqa\n")
     unit = Unit("", "", "a.py", ("a.py",), ())
-    judge_rows([change], {"a.py": b"x = 1\n"}, unit, Scope(), (), ("b.py",), (), ())
+    judge_rows([change], {"a.py": b"x = 1\n"}, unit, Scope(), {"out_of_scope": ("b.py",)})
 
 
 def verdict_of(rows: Sequence[Sequence[Any]]) -> Verdict:
     """The inverse of `judge_rows`."""
-    return verdict(Violation(rule, path, tuple(lines), detail) for rule, path, lines, detail in rows)
+
+    def of(level: Level) -> tuple[Violation, ...]:
+        return tuple(
+            Violation(rule, path, tuple(lines), detail) for kept, rule, path, lines, detail in rows if kept == level
+        )
+
+    return Verdict(of(Level.REJECT), of(Level.REVIEW))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import os
 import pickle
 from collections.abc import Mapping, Sequence
@@ -13,10 +14,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sweeper.policy import RULES, TEST_CONFIG, Level, Scope, Verdict, judge
+from sweeper.config import SweepConfig
+from sweeper.errors import ConfigError
+from sweeper.order import severities
+from sweeper.policy import RULES, TEST_CONFIG, Level, Scope, Verdict
+from sweeper.policy.judge import judge
 from sweeper.policy.rules import MAX_VIOLATIONS
+from sweeper.policy.wire import judge_rows, verdict_of
 from sweeper.records import Change, Finding, Unit
 from sweeper.redact import forms
+from tests.policy import rules_table
 
 BASE = b"import os\n\n\ndef f(a):\n    return a\n"
 ANYWHERE = Scope(("**",))
@@ -49,6 +56,10 @@ def judged(
 
 def broken(verdict: Verdict) -> list[str]:
     return [violation.rule for violation in (*verdict.rejections, *verdict.reviews)]
+
+
+def rejected(verdict: Verdict) -> list[str]:
+    return [violation.rule for violation in verdict.rejections]
 
 
 def test_a_plain_fix_breaks_no_rule() -> None:
@@ -133,14 +144,14 @@ def test_the_matcher_takes_bytes_of_any_kind() -> None:
     ],
 )
 def test_what_steers_ci_git_and_agents_is_denied_even_in_scope(path: str) -> None:
-    assert "denied_path" in broken(judged({path: b"x\n"}))
+    assert "denied_path" in broken(judged({path: b"x = 1\n"}))
     assert broken(judged({}, out_of_scope=[path])) == ["denied_path"]
-    assert "denied_path" not in broken(judged({path: b"x\n"}, scope=Scope(("**",), allow=(path,))))
+    assert "denied_path" not in broken(judged({path: b"x = 1\n"}, scope=Scope(("**",), allow=(path,))))
 
 
 def test_allow_lifts_what_a_path_means_and_not_where_it_lies() -> None:
     assert broken(judged({}, scope=Scope(allow=("AGENTS.md",)), out_of_scope=["AGENTS.md"])) == ["scope"]
-    assert broken(judged({"src/a.py": b"x  # noqa\n"}, {"src/a.py": b"x\n"}, scope=Scope(allow=("**",)))) == [
+    assert broken(judged({"src/a.py": b"x = 1  # noqa\n"}, {"src/a.py": b"x = 1\n"}, scope=Scope(allow=("**",)))) == [
         "suppression"
     ]
 
@@ -149,7 +160,7 @@ def test_allow_lifts_what_a_path_means_and_not_where_it_lies() -> None:
     "path", ["src/github/workflows.py", "agents.py", "docs/claude.rst", "git.py", "src/sweeper_toml.py"]
 )
 def test_ordinary_names_are_not_denied(path: str) -> None:
-    assert broken(judged({path: b"x\n"})) == []
+    assert broken(judged({path: b"x = 1\n"})) == []
 
 
 # --- D07: files of suppressions; the spellings have a file of their own ---
@@ -185,9 +196,6 @@ def test_d07_the_violation_has_lines_and_no_content() -> None:
     "path",
     [
         "src/ruff.toml",
-        "sitecustomize.py",
-        "a/b/UserCustomize.py",
-        "src/sitecustomize/__init__.py",
         "ruff.toml",
         "a/b/c/.ruff.toml",
         ".flake8",
@@ -218,26 +226,26 @@ def test_d07_the_violation_has_lines_and_no_content() -> None:
 def test_d08_a_configuration_file_is_rejected_at_any_depth(path: str) -> None:
     for change, base in (
         ({path: b"ignore = ['E501']\n"}, {}),
-        ({path: b"x\n"}, {path: b"y\n"}),
-        ({path: None}, {path: b"y\n"}),
+        ({path: b"x = 1\n"}, {path: b"y = 1\n"}),
+        ({path: None}, {path: b"y = 1\n"}),
     ):
         assert "check_config" in broken(judged(change, base))
     assert broken(judged({}, out_of_scope=[path])) == ["check_config"]
-    assert broken(judged({path: b"x\n"}, scope=Scope(("**",), (f"**/{path}",)))) == []
+    assert broken(judged({path: b"x = 1\n"}, scope=Scope(("**",), (f"**/{path}",)))) == []
 
 
 def test_d08_the_names_that_the_tool_reads_count_too() -> None:
-    assert broken(judged({"src/my-lint.conf": b"x\n"})) == []
-    assert broken(judged({"src/my-lint.conf": b"x\n"}, check_config_files=["my-lint.*"])) == ["check_config"]
-    assert broken(judged({"a/My.Conf": b"x\n"}, check_config_files=["my.conf"])) == ["check_config"]
+    assert broken(judged({"src/my-lint.conf": b"x = 1\n"})) == []
+    assert broken(judged({"src/my-lint.conf": b"x = 1\n"}, check_config_files=["my-lint.*"])) == ["check_config"]
+    assert broken(judged({"a/My.Conf": b"x = 1\n"}, check_config_files=["my.conf"])) == ["check_config"]
 
 
 @pytest.mark.parametrize(
     "path", ["conftest.py", "a/jest.config.mjs", ".rspec", "spec/Spec_Helper.rb", "phpunit.xml.dist"]
 )
 def test_d08_what_steers_a_test_run_counts_where_there_is_one(path: str) -> None:
-    assert broken(judged({path: b"x\n"})) == []
-    assert broken(judged({path: b"x\n"}, check_config_files=TEST_CONFIG)) == ["check_config"]
+    assert broken(judged({path: b"x = 1\n"})) == ["forged_verdict"]
+    assert broken(judged({path: b"x = 1\n"}, check_config_files=TEST_CONFIG)) == ["check_config"]
 
 
 @pytest.mark.parametrize(
@@ -310,12 +318,13 @@ def test_emptied_deleted_and_shrunk_files() -> None:
     assert broken(judged({"src/a.py": b" \n\n"}, {"src/a.py": BASE})) == ["emptied"]
     assert broken(judged({"src/a.py": b""}, {"src/a.py": b"\n"})) == []
     shrunk = judged({"src/a.py": long[:100]}, {"src/a.py": long})
-    assert (broken(shrunk), shrunk.rejections) == (["shrunk"], ())
+    assert ("shrunk" in broken(shrunk), shrunk.rejections) == (True, ())
 
 
 def test_b13_a_binary_is_rejected_by_name() -> None:
     verdict = judged(
-        {"logo.png": b"\x89PNG\r\n\x1a\n\0\0", "src/a.py": b"x\n"}, {"logo.png": b"\x89PNG\0", "src/a.py": b"y\n"}
+        {"logo.png": b"\x89PNG\r\n\x1a\n\0\0", "src/a.py": b"x = 1\n"},
+        {"logo.png": b"\x89PNG\0", "src/a.py": b"y = 1\n"},
     )
     assert [str(v) for v in verdict.rejections] == ["binary: logo.png"]
     assert broken(judged({"src/a.py": "x = 1\n".encode("utf-16")}, {"src/a.py": b"x = 1\n"})) == ["binary"]
@@ -326,9 +335,9 @@ def test_b13_a_binary_is_rejected_by_name() -> None:
     [(0o120000, "link"), (0o160000, "special"), (0o100600, "special"), (0o040000, "special"), (0o100755, "mode")],
 )
 def test_modes_and_links(mode: int, rule: str) -> None:
-    assert broken(judged([Change("src/a.py", b"x\n", mode)])) == [rule]
+    assert broken(judged([Change("src/a.py", b"x = 1\n", mode)])) == [rule]
     expected = [] if rule == "mode" else [rule]
-    assert broken(judged([Change("src/a.py", b"x\n", mode)], {"src/a.py": b"y\n"})) == expected
+    assert broken(judged([Change("src/a.py", b"x = 1\n", mode)], {"src/a.py": b"y = 1\n"})) == expected
 
 
 @pytest.mark.parametrize(
@@ -370,10 +379,10 @@ def test_conflict_markers() -> None:
     ],
 )
 def test_b02_line_endings_of_untouched_lines(before: bytes, after: bytes) -> None:
-    assert broken(judged({"src/a.py": after}, {"src/a.py": before})) == ["line_endings"]
+    assert broken(judged({"src/a.txt": after}, {"src/a.txt": before})) == ["line_endings"]
     for rule in ("linebreak-style", "Layout/EndOfLine", "mixed-line-endings", "new-lines", "prettier/prettier"):
-        assert broken(judged({"src/a.py": after}, {"src/a.py": before}, rules=[rule])) == []
-    assert broken(judged({"src/a.py": after}, {"src/a.py": before}, rules=["eol-last", "W292"])) == ["line_endings"]
+        assert broken(judged({"src/a.txt": after}, {"src/a.txt": before}, rules=[rule])) == []
+    assert broken(judged({"src/a.txt": after}, {"src/a.txt": before}, rules=["eol-last", "W292"])) == ["line_endings"]
 
 
 @pytest.mark.parametrize(
@@ -390,11 +399,11 @@ def test_b02_line_endings_of_untouched_lines(before: bytes, after: bytes) -> Non
     ],
 )
 def test_b02_b04_other_changes_of_lines_are_fine(before: bytes, after: bytes) -> None:
-    assert broken(judged({"src/a.py": after}, {"src/a.py": before})) == []
+    assert broken(judged({"src/a.txt": after}, {"src/a.txt": before})) == []
 
 
 def test_b02_the_lines_with_other_endings_are_named() -> None:
-    (violation,) = judged({"src/a.py": b"a\r\nx\r\nb\nc\n"}, {"src/a.py": b"a\r\nb\r\nc\r\n"}).rejections
+    (violation,) = judged({"src/a.txt": b"a\r\nx\r\nb\nc\n"}, {"src/a.txt": b"a\r\nb\r\nc\r\n"}).rejections
     assert violation.lines == (3, 4)
 
 
@@ -411,12 +420,12 @@ def test_encodings() -> None:
         (latin, b"x = 2\n", False),
     ]
     for before, after, wrong in cases:
-        assert broken(judged({"src/a.py": after}, {"src/a.py": before})) == (["encoding"] if wrong else []), (
+        assert rejected(judged({"src/a.py": after}, {"src/a.py": before})) == (["encoding"] if wrong else []), (
             before,
             after,
         )
-    assert broken(judged({"src/a.py": BASE}, {"src/a.py": bom + BASE}, rules=["unicode-bom"])) == []
-    assert broken(judged({"src/new.py": latin})) == ["encoding"]
+    assert rejected(judged({"src/a.py": BASE}, {"src/a.py": bom + BASE}, rules=["unicode-bom"])) == []
+    assert rejected(judged({"src/new.py": latin})) == ["encoding"]
 
 
 # --- C26: known secrets ---
@@ -447,14 +456,14 @@ def test_c26_a_known_secret_is_refused_in_any_form(form: str) -> None:
 
 def test_c26_a_secret_in_a_path_is_refused_without_saying_it() -> None:
     path, secrets = "x/sk-test-123456", [b"sk-test-123456\n"]
-    for verdict in (judged({}, secrets=secrets, out_of_scope=[path]), judged({path: b"x\n"}, secrets=secrets)):
+    for verdict in (judged({}, secrets=secrets, out_of_scope=[path]), judged({path: b"x = 1\n"}, secrets=secrets)):
         assert verdict.rejections[0].rule == "secret"
         assert "sk-test" not in str(verdict.rejections[0])
 
 
 def test_c26_what_the_base_holds_already_is_no_leak_of_this_change() -> None:
     base = b"key = '" + SECRET + b"'\n"
-    assert broken(judged({"a.txt": base + b"x\n"}, {"a.txt": base}, secrets=[SECRET])) == []
+    assert broken(judged({"a.txt": base + b"x = 1\n"}, {"a.txt": base}, secrets=[SECRET])) == []
 
 
 @given(
@@ -474,7 +483,7 @@ def test_c26_base64_is_found_at_any_alignment(secret: bytes, before: bytes, afte
 def test_the_weightiest_rule_comes_first() -> None:
     verdict = judged(
         {"src/a.py": b"x = 1  # noqa\n", ".claude/x": SECRET},
-        {"src/a.py": b"x\n"},
+        {"src/a.py": b"x = 1\n"},
         out_of_scope=["b"],
         secrets=[SECRET],
     )
@@ -483,7 +492,7 @@ def test_the_weightiest_rule_comes_first() -> None:
 
 def test_every_rule_is_described() -> None:
     assert all(rule.what and rule.severity in Level for rule in RULES.values())
-    assert [name for name, rule in RULES.items() if rule.severity is Level.REVIEW] == ["shrunk"]
+    assert {rule.severity for rule in RULES.values()} == {Level.REJECT, Level.REVIEW}
 
 
 def test_everything_crosses_into_a_child_process() -> None:
@@ -509,3 +518,39 @@ def test_an_unchanged_text_never_violates(data: bytes, path: str) -> None:
 def test_no_content_makes_it_raise(before: bytes, after: bytes, path: str) -> None:
     for verdict in (judged({path: after}, {path: before}, secrets=[SECRET]), judged({path: after})):
         assert all(violation.rule in RULES for violation in verdict.rejections)
+
+
+def test_the_page_of_the_rules_is_current() -> None:
+    assert rules_table.FILE.read_text(encoding="utf-8") == rules_table.table()
+
+
+# --- severities of a sweep's own ---
+
+
+def test_a_sweep_may_have_its_own_severities() -> None:
+    change, base = {"src/a.py": b"x = 1\nprint(x)\n"}, {"src/a.py": b"x = 1\n"}
+    assert broken(judged(change, base)) == ["debug_output"]
+    assert broken(judged(change, base, severities={"debug_output": Level.OFF})) == []
+    assert rejected(judged(change, base, severities={"debug_output": Level.REJECT})) == ["debug_output"]
+
+
+def test_a_firm_rule_keeps_its_severity() -> None:
+    firm = {name: Level.OFF for name, rule in RULES.items() if rule.firm}
+    assert rejected(judged({}, out_of_scope=["b.py"], severities=firm)) == ["scope"]
+
+
+def test_a_severity_for_an_unknown_or_a_firm_rule_is_an_error() -> None:
+    for rule, hint in (("debug_outptu", "debug_output"), ("scope", "allow")):
+        config = SweepConfig(check="ruff check .", policy={rule: "off"})
+        with pytest.raises(ConfigError, match=rule) as error:
+            severities("ruff", config)
+        assert hint in error.value.hint
+
+
+def test_the_wire_gives_the_verdict_back() -> None:
+    change = [Change("src/a.py", b"x = 1  # noqa\nprint(x)\n")]
+    more = {"severities": {"debug_output": Level.REJECT}, "out_of_scope": ["b"]}
+    rows = judge_rows(change, {"src/a.py": b"x = 1\n"}, unit("src/a.py"), Scope(), more)
+    verdict = verdict_of(json.loads(json.dumps(rows)))
+    assert rejected(verdict) == ["suppression", "scope", "debug_output"]
+    assert verdict == judge(change, {"src/a.py": b"x = 1\n"}, unit("src/a.py"), Scope(), **more)

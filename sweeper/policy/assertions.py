@@ -1,0 +1,119 @@
+"""Tests that say less than before: assertions gone, cases gone, expectations loosened."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+from sweeper.policy.hollow import squeezed
+from sweeper.policy.outline import Definition, Outline
+from sweeper.policy.rules import Violation
+from sweeper.policy.structure import match
+from sweeper.policy.version import Pair
+
+# What says how it is compared, not what with what.
+_VOCABULARY = re.compile(
+    r"assert\w*|self|cls|expect|to\w*|be|been|have|has|eq|eql|equal\w*|is|in|not|require|t|pytest|unittest|msg"
+    r"|message|that|Equals?|True|None"
+    r"|assert_eq|assert_ne|raise\w*|match|with|as|toBe|toEqual|toStrictEqual|isEqualTo|must|should\w*|len|length"
+    r"|count|size"
+)
+_EXACT = re.compile(
+    r"==|\bis\b|Equals?\b|Same\b|\btoBe\(|toEqual|toStrictEqual|toHaveLength|toMatchObject|assert_eq|assert_equal"
+    r"|\.to\.?eq|deepEqual|strictEqual"
+    r"|isEqualTo|containsExactly|must_equal|EXPECT_EQ|ASSERT_EQ|STREQ|!=|toThrow|raises|CalledWith|called_once_with"
+)
+_NEGATIVE = re.compile(r"\bnot\b|\.not\.|Not[A-Z]|!=|False|_not_|refute|_ne\b|falsy", re.IGNORECASE)
+_CASES = re.compile(r"parametrize|\.each\b|\bcases?\b|TestCase|ValueSource|CsvSource|rstest|\btests\s*:?=")
+_TEXT = re.compile(
+    r"\b(?:assert\w*|expect|refute\w*|EXPECT_\w+|ASSERT_\w+|should\w*|verify)\b[.!( ]|\bt\.(?:Error|Fatal)f?\("
+    r"|^[ \t]*\[\[?[ \t][^\n]*\]\]?",
+    re.MULTILINE,
+)
+
+
+def assertion_rules(pair: Pair) -> Iterator[Violation]:
+    before, after = pair.before.outline, pair.after.outline
+    if before is None or after is None:
+        yield from _by_words(pair)
+        return
+    matched = match(before, after)
+    gone = [one for one in matched.gone if pair.explained.removal(one.first, one.head, one.short)]
+    fewer, changed = [], []
+    for old, new in (*matched.kept, *((before.top, after.top),)):
+        if old is None or new is None or not (pair.after.test_file or old.test):
+            continue
+        if len(new.assertions) < len(old.assertions) and not _explained(pair, old):
+            fewer.append(max(new.head, 1))
+        changed += _weaker(pair, old, new)
+    total_old = _count(pair, before) - sum(len(one.assertions) for one in gone)
+    if fewer:
+        rule = "assertion_removed" if _count(pair, after) < total_old else "test_changed"
+        yield Violation(rule, pair.path, tuple(fewer), "a test asserts less often")
+    if changed:
+        yield Violation(
+            "test_changed", pair.path, tuple(sorted(changed)), "an assertion compares something else, or less exactly"
+        )
+    yield from _cases(pair)
+
+
+def _count(pair: Pair, outline: Outline) -> int:
+    tops = [outline.top] if outline.top is not None else []
+    return sum(len(one.assertions) for one in (*outline.definitions, *tops) if pair.after.test_file or one.test)
+
+
+def _explained(pair: Pair, old: Definition) -> bool:
+    """Whether a finding stands at an assertion and says that it is better gone."""
+    return any(pair.explained.removal(line, line) for _, line in old.assertions)
+
+
+def _weaker(pair: Pair, old: Definition, new: Definition) -> list[int]:
+    known = Counter(squeezed(text) for text, _ in new.assertions)
+    lost = [text for text, _ in old.assertions if not _taken(known, squeezed(text))]
+    if not lost:
+        return []
+    known = Counter(squeezed(text) for text, _ in old.assertions)
+    fresh = [(text, line) for text, line in new.assertions if not _taken(known, squeezed(text))]
+    meant = Counter(map(_meaning, lost))
+    lines = []
+    for text, line in fresh:
+        if meant[_meaning(text)]:
+            meant[_meaning(text)] -= 1
+        else:
+            lines.append(line)
+    return lines
+
+
+def _taken(left: Counter[str], text: str) -> bool:
+    """Whether one more of it is left; then there is one less."""
+    there = left[text] > 0
+    left[text] -= there
+    return there
+
+
+def _meaning(text: str) -> tuple[tuple[str, ...], bool, bool]:
+    """(what is compared, whether the sense is negative, whether exactly)."""
+    words = re.findall(r"\w+|[-+*/%<>]=?", text)
+    operands = tuple(sorted(word for word in words if not _VOCABULARY.fullmatch(word)))
+    return operands, bool(_NEGATIVE.search(text)), bool(_EXACT.search(text))
+
+
+def _cases(pair: Pair) -> Iterator[Violation]:
+    """Lists of cases that lost some."""
+    if not pair.after.test_file or not _CASES.search(pair.before.code):
+        return
+    lost = sum((_literals(pair.before.text) - _literals(pair.after.text)).values())
+    gained = sum((_literals(pair.after.text) - _literals(pair.before.text)).values())
+    if lost >= 2 and gained == 0:
+        yield Violation("test_changed", pair.path, detail="cases or expected values are gone")
+
+
+def _literals(text: str) -> Counter[str]:
+    return Counter(re.findall(r"\"[^\"\n]*\"|'[^'\n]*'|\b\d[\w.]*\b|\b(?:True|False|None|true|false|null|nil)\b", text))
+
+
+def _by_words(pair: Pair) -> Iterator[Violation]:
+    """Without a tree: assertions are counted by their words."""
+    if pair.after.test_file and len(_TEXT.findall(pair.after.code)) < len(_TEXT.findall(pair.before.code)):
+        yield Violation("assertion_removed", pair.path, detail="fewer assertions")

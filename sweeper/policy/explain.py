@@ -1,0 +1,69 @@
+"""What a unit's findings explain: code that a finding says is dead may go, a name that a finding blames may change."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from sweeper.records import Finding
+
+REMOVAL = re.compile(
+    r"unused|never[ -](?:read|used|accessed|called|reached)|not[ -](?:used|accessed|referenced|called)"
+    r"|un(?:reachable|necessary|needed|referenced)"
+    r"|dead[ -_]?(?:code|store)|redundant|useless|superfluous|extraneous|duplicat|redefin|redeclar"
+    r"|already (?:defined|declared)|repeated"
+    r"|no[ -]?effect|ineff(?:ectual|assign)|obsolete|deprecat|commented|no-(?:console|debugger|empty|useless"
+    r"|else-return|unused|dupe|extra|alert)"
+    r"|\bprint\b|debugger|pprint|dbg_macro|can be removed|should be removed|remove[d ]|identical|shadow|empty"
+    r"|multiple|overrid|lost"
+    r"|\b(?:F401|F811|F841|ERA001|T20[13]|SC2034|SC2317|SA4006|SA9003|U1000|S1023|W0611|W0612|W0613|V107)\b",
+    re.IGNORECASE,
+)
+NAMING = re.compile(
+    r"nam(?:e|ing)|case|convention|style|builtin|shadow|prefix|suffix|confus|ambiguous|\bN8\d\d\b|C0103|ST1003"
+    r"|A00[1-6]|reserved",
+    re.IGNORECASE,
+)
+LAYOUT = re.compile(
+    r"format|indent|prettier|quote|whitespace|import.?(?:order|sort)|unsorted|un-sorted|gofmt|rustfmt|E1\d\d|W19\d"
+    r"|I001|Layout/|semi\b|tabs?\b|stylistic|line.?ending",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """The findings of one path."""
+
+    findings: tuple[Finding, ...]
+
+    @classmethod
+    def of(cls, findings: Iterable[Finding], path: str) -> Explained:
+        return cls(tuple(finding for finding in findings if finding.path == path))
+
+    def removal(self, first: int, last: int, name: str = "") -> bool:
+        """Whether something in these lines of the base, or called `name`, is said to be better gone."""
+        for finding in self.findings:
+            words = f"{finding.rule} {finding.message}"
+            named = bool(name) and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", finding.message) is not None
+            if (named or first <= finding.line <= last) and REMOVAL.search(words):
+                return True
+        return False
+
+    def naming(self, name: str) -> bool:
+        """Whether a finding blames this name."""
+        return any(
+            re.search(rf"(?<!\w){re.escape(name)}(?!\w)", finding.message)
+            and NAMING.search(f"{finding.rule} {finding.message}")
+            for finding in self.findings
+        )
+
+    def at(self, lines: Sequence[int], around: int = 0) -> bool:
+        """Whether a finding is in or near one of the lines of the base."""
+        return any(abs(finding.line - line) <= around for finding in self.findings for line in lines)
+
+    @property
+    def about_layout(self) -> bool:
+        """Whether a finding is about how a file is laid out, which is everywhere in it."""
+        return any(LAYOUT.search(f"{finding.rule} {finding.message}") for finding in self.findings)

@@ -1,0 +1,157 @@
+"""What a hasty or a hostile edit leaves: placeholders, secrets, changes out of proportion, text that does not parse."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from sweeper.policy.rules import Violation
+from sweeper.policy.version import Pair
+
+_REST = (
+    r"(?:code|file|function|method|class|implementation|module|body|content|logic|imports?|rules|test"
+    r"s?|handlers?|methods|functions|config(?:uration)?|section|script|document|text|jobs|steps|defin"
+    r"itions|fields|cases|options)"
+)
+PLACEHOLDER = re.compile(
+    rf"(?:\.\.\.|…)\s*\(?(?:the\s+)?(?:rest|remaining|existing|other|previous|same|unchanged|original|more|etc"
+    rf"|omitted|truncated)\b"
+    rf"|\b(?:rest|remainder)\s+of\s+(?:the\s+|this\s+|your\s+)?(?:\w+\s+)?{_REST}\b(?:[^\n]{{0,40}}\b(?:unchanged"
+    rf"|same|here|omitted|remains?|stays?|as before|goes|continues)\b|\s*(?:\.\.\.|…|$|\*/|-->))"
+    rf"|\b(?:existing|remaining|previous|original|other|same|your)\s+(?:\w+\s+)?{_REST}\s+(?:remains?|stays?|is|are"
+    rf"|goes|go|continues|here|unchanged|as (?:before|above|is))\b[^\n]{{0,40}}?(?:unchanged|the same|as (?:before"
+    rf"|is)|here|\.\.\.|…|$)"
+    rf"|\b(?:unchanged|omitted|truncated|snipped?|elided)\s+(?:for brevity|below|above|code|lines|from here)\b"
+    rf"|\bfor brevity\b"
+    rf"|\b(?:same|unchanged) as (?:before|above|the original)\b|\[\s*(?:rest|remaining|unchanged|truncated"
+    rf"|snip)[^\]\n]{{0,40}}\]|^\W*(?:snip|unchanged)\W*$"
+    rf"|\b(?:add|put|insert|write|your|implement)\s+(?:your\s+|the\s+|actual\s+|real\s+)?(?:code|logic"
+    rf"|implementation)\s+here\b",
+    re.IGNORECASE | re.MULTILINE,
+)
+ELLIPSIS = re.compile(r"^\s*(?:#|//|/\*|<!--|--|%|;)?\s*(?:\.{3,}|…)\s*(?:\*/|-->)?\s*$")
+UNDONE = re.compile(
+    r"\b(?:TODO|FIXME|XXX|HACK)\b|\bnot (?:yet )?implemented\b|\bplaceholder\b|\bstub(?:bed)?\b|\bto be (?:done"
+    r"|implemented|restored)\b|\bdisabled (?:for now|to)\b|\btemporar(?:y|ily)\b",
+    re.IGNORECASE,
+)
+CREDENTIAL = re.compile(
+    r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b|\bgh[pousr]_[A-Za-z0-9]{30,}|\bgithub_pat_\w{30,}|\bglpat-[\w-]{18,}"
+    r"|\bxox[abprs]-[\w-]{10,}"
+    r"|\bsk-(?:ant-|proj-|live-)?[A-Za-z0-9_-]{18,}|\bsk_(?:live|test)_[A-Za-z0-9]{16,}|\brk_live_\w{16,}"
+    r"|\bAIza[\w-]{35}\b|\bya29\.[\w-]{20,}|\bnpm_[A-Za-z0-9]{30,}"
+    r"|\bpypi-[\w-]{40,}|\bSG\.[\w-]{16,}\.[\w-]{16,}|-----BEGIN (?:[A-Z]+ )*PRIVATE KEY"
+    r"|\beyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,}|\bdop_v1_[a-f0-9]{60,}|\bhf_[A-Za-z0-9]{30,}"
+)
+NAMED_SECRET = re.compile(
+    r"(?i:\b[\w.-]*(?:passw(?:or)?d|passphrase|secret|api[_-]?key|apikey|access[_-]?key|auth[_-]?token|token"
+    r"|private[_-]?key|credential)s?[\w]*[\"']?\s*(?::\s*[\w\[\] .|]*)?[:=]{1,2}>?\s*(?:&?str\s*=\s*)?)"
+    r"[\"']?(?!(?:\$|<|\{|%|env\b|os\.|process\.|None|null|true|false))[A-Za-z0-9+/_!@#$%^&*.=-]{8,}[\"']?"
+    r"|://[^\s:/@\"']{1,60}:(?!\$|\{|<|%)[^\s:/@\"']{4,80}@"
+)
+_QUOTED = re.compile(r"[\"'][A-Za-z0-9+/_!@#$%^&*.=-]{8,}[\"']|://")
+
+
+def leftover_rules(pair: Pair) -> Iterator[Violation]:
+    yield from _comments(pair)
+    yield from _secrets(pair)
+
+
+def _comments(pair: Pair) -> Iterator[Violation]:
+    """Placeholders and announcements in comments; in prose and code, lines that are nothing but an ellipsis."""
+    known = {pair.before.text[start:end].strip() for start, end in pair.before.comments}
+    elided, undone = set(), set()
+    for version_line, comment in _new_comments(pair, known):
+        if PLACEHOLDER.search(comment) or ELLIPSIS.match(comment):
+            elided.add(version_line)
+        elif UNDONE.search(comment):
+            undone.add(version_line)
+    old = set(pair.before.lines)
+    for number in pair.changed_lines:
+        line = pair.after.lines[number - 1] if number <= len(pair.after.lines) else ""
+        if line not in old and pair.after.language in ("markdown", "yaml", "") and PLACEHOLDER.search(line):
+            elided.add(number)
+        if line not in old and pair.after.language != "python" and ELLIPSIS.match(line):
+            elided.add(number)
+    if elided:
+        yield Violation("placeholder", pair.path, tuple(sorted(elided)), "a placeholder in place of content")
+    if undone:
+        yield Violation("unfinished", pair.path, tuple(sorted(undone)), "a comment says that work is left")
+
+
+def _new_comments(pair: Pair, known: set[str]) -> Iterator[tuple[int, str]]:
+    for start, end in pair.after.comments:
+        text = pair.after.text[start:end]
+        if text.strip() in known:
+            continue
+        first = pair.after.line_at(start)
+        for number, line in enumerate(text.split("\n")):
+            if line.strip() and first + number in pair.changed_lines:
+                yield first + number, line
+
+
+def _secrets(pair: Pair) -> Iterator[Violation]:
+    old = set(pair.before.lines)
+    sure, likely = [], []
+    had, held = pair.before.text, pair.after
+    for number in sorted(pair.changed_lines):
+        line = held.lines[number - 1] if number <= len(held.lines) else ""
+        if line in old or len(line) > 2000:
+            continue
+        if any(found[0] not in had for found in CREDENTIAL.finditer(line)):
+            sure.append(number)
+        elif (
+            (found := NAMED_SECRET.search(line))
+            and (_QUOTED.search(found[0]) or held.language in ("yaml", ""))
+            and not _known(found[0], had)
+        ):
+            likely.append(number)
+    if sure:
+        yield Violation("credential", pair.path, tuple(sure), "what looks like a credential")
+    if likely:
+        yield Violation("possible_secret", pair.path, tuple(likely), "a literal beside a name that means a secret")
+
+
+def _known(found: str, had: str) -> bool:
+    """Whether the literal stands in the base already."""
+    literal = re.split(r"[:=]\s*", found)[-1].strip("\"' ")
+    return literal in had
+
+
+def broken_rules(pair: Pair) -> Iterator[Violation]:
+    """A text that the grammar does not understand any more is not looked through: a person should."""
+    if not pair.after.language or pair.after.language == "markdown":
+        return
+    after = pair.after.outline
+    if after is None:
+        yield Violation("unparsed", pair.path, detail="no syntax tree: judged by its lines alone")
+        return
+    before = pair.before.outline
+    wrong = [line for line in after.broken if line in pair.changed_lines]
+    if wrong and (before is None or len(after.broken) > len(before.broken)):
+        yield Violation("unparsed", pair.path, tuple(dict.fromkeys(wrong)), "does not parse there")
+
+
+def size_rules(pair: Pair) -> Iterator[Violation]:
+    """More lines of code changed than the findings account for, in all or where none of them is."""
+    findings = pair.explained.findings
+    if not findings or not pair.before.text or pair.explained.about_layout:
+        return
+    changed = max(sum(pair.came.values()), sum(pair.went.values()))
+    total = max(1, sum(pair.before.tokens.values()))
+    many = changed > 25 + 6 * len(findings) or (changed > 10 + 3 * len(findings) and changed * 100 > 60 * total)
+    strange = 0
+    if pair.before.outline is not None:
+        homes = [
+            (one.first, one.last)
+            for one in pair.before.outline.definitions
+            if one.kind != "class" and any(one.first <= finding.line <= one.last for finding in findings)
+        ]
+        near = [(finding.line - 3, finding.line + 3) for finding in findings]
+        strange = sum(
+            pair.went[pair.before.running[line - 1]] > 0 and not any(a <= line <= b for a, b in (*homes, *near))
+            for hunk in pair.hunks
+            for line in range(hunk.before, hunk.before_end)
+        )
+    if many or strange > 6 + 2 * len(findings):
+        yield Violation("oversized", pair.path, detail=f"{changed} lines of code changed for {len(findings)} findings")

@@ -1,0 +1,154 @@
+"""What single nodes of a syntax tree say: handlers that swallow, casts, types that admit anything."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+from sweeper.policy.hollow import hollow, squeezed
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+
+class Mark(NamedTuple):
+    """`rule`: the policy's; `what`: what counts as the same when before and after are compared."""
+
+    rule: str
+    what: str
+    line: int
+
+
+SILENT_BROAD = ("swallowed_error", "every error is swallowed")
+SILENT = ("error_ignored", "an error is swallowed")
+ANSWERED = ("error_ignored", "every error is answered with a constant")
+BROAD = ("error_ignored", "every error is caught")
+
+CAST = ("unchecked", "a cast")
+CAST_ANY = ("silencing_cast", "a cast to anything, or through it")
+
+_BROAD_PYTHON = re.compile(r"except\*?\s*(?:\(?\s*(?:as\b|$))|\b(?:Base)?Exception\b")
+_BROAD_OTHER = re.compile(r"\.\.\.|\b(?:Exception|Throwable|RuntimeException|Error|std::exception|StandardError)\b")
+_CATCH_NOTHING = re.compile(
+    r"\((?:async)?(?:\(?[\w$:]*\)?=>(?:\{\}|\(?null\)?|\(?undefined\)?|void0|\[\]|false|\(\{\}\))|(?:_\.)?noop"
+    r"|function\w*\([\w$]*\)\{\})\)\Z"
+)
+
+
+def handler(language: str, node: Node, text: str, statements: Callable[[Node], tuple[str, ...]]) -> Mark | None:
+    """What a handler of errors does with them, if that is little. `statements`: those of a body."""
+    line = node.start_point[0] + 1
+    if node.type == "rescue_modifier":
+        return Mark(*SILENT_BROAD, line)
+    body = node.child_by_field_name("body")
+    if body is None and language == "python":
+        body = node.named_children[-1] if node.named_children and node.named_children[-1].type == "block" else None
+    head = text[node.start_byte : body.start_byte if body is not None else node.end_byte]
+    done = statements(body) if body is not None else ()
+    if language == "python":
+        broad = _BROAD_PYTHON.search(head.strip().rstrip(":")) is not None
+    elif language == "ruby":
+        exceptions = node.child_by_field_name("exceptions")
+        broad = exceptions is None or _BROAD_OTHER.search(text[exceptions.start_byte : exceptions.end_byte]) is not None
+    else:
+        broad = language in ("javascript", "typescript", "tsx") or _BROAD_OTHER.search(head) is not None
+    if hollow(done) and not any(one.startswith(("raise", "throw")) for one in done):
+        empty = all(one in ("pass", "...", ";", "nil", "continue", "{}") for one in done)
+        return Mark(*((SILENT_BROAD if empty else ANSWERED) if broad else SILENT), line)
+    if broad and not re.search(r"\b(?:raise|throw)|reject\(|next\(", "\n".join(done)):
+        return Mark(*BROAD, line)
+    return None
+
+
+def swallowing_call(language: str, node: Node, name: str, text: str) -> Mark | None:
+    """`contextlib.suppress(Exception)`, `.catch(() => {})`."""
+    line = node.start_point[0] + 1
+    arguments = node.child_by_field_name("arguments")
+    if arguments is None:
+        return None
+    given = text[arguments.start_byte : arguments.end_byte]
+    if language == "python" and name in ("suppress", "contextlib.suppress"):
+        return Mark(*(SILENT_BROAD if re.search(r"\b(?:Base)?Exception\b", given) else SILENT), line)
+    if language == "python" and re.fullmatch(r"(?:\w+\.)?cast", name):
+        return _python_cast(given, line)
+    if name.endswith(".catch") and _CATCH_NOTHING.match(squeezed(given)):
+        return Mark(*SILENT_BROAD, line)
+    return None
+
+
+def _python_cast(given: str, line: int) -> Mark:
+    silent = re.match(r"\(\s*[\"']?\s*(?:\w+\.)?(?:Any|object)\b", given)
+    return Mark(*(CAST_ANY if silent else CAST), line)
+
+
+Look = Callable[["Node", str], "tuple[str, str] | None"]
+WIDE = ("wide_type", "a type that admits anything")
+
+
+def _ts_as(node: Node, text: str) -> tuple[str, str] | None:
+    whole = text[node.start_byte : node.end_byte]
+    if re.search(r"\bas\s+const\s*\Z", whole):
+        return None
+    if re.search(r"\bas\s+(?:any|never)\s*\Z", whole) or re.search(r"\bas\s+unknown\s*\)?\s*as\s[^()]*\Z", whole):
+        return CAST_ANY
+    return None if re.search(r"\bas\s+unknown\s*\Z", whole) else CAST
+
+
+def _ts_angle(node: Node, text: str) -> tuple[str, str] | None:
+    silent = re.match(r"<\s*(?:any|never|unknown)\b", text[node.start_byte : node.end_byte])
+    return CAST_ANY if silent else CAST
+
+
+def _wide(words: str) -> Look:
+    pattern = re.compile(rf"\A(?:{words})\Z")
+    return lambda node, text: WIDE if pattern.match(text[node.start_byte : node.end_byte]) else None
+
+
+def _python_type(node: Node, text: str) -> tuple[str, str] | None:
+    return WIDE if re.search(r"\b(?:Any|object)\b", text[node.start_byte : node.end_byte]) else None
+
+
+def _always(rule: str, what: str) -> Look:
+    return lambda node, text: (rule, what)
+
+
+def _c_cast(node: Node, text: str) -> tuple[str, str] | None:
+    void = re.match(r"\(\s*void\s*\)", text[node.start_byte : node.end_byte])
+    return ("dummy_use", "a use that does nothing") if void else CAST
+
+
+def _java_type(node: Node, text: str) -> tuple[str, str] | None:
+    parent = node.parent.type if node.parent is not None else ""
+    return (
+        WIDE if text[node.start_byte : node.end_byte] == "Object" and parent != "object_creation_expression" else None
+    )
+
+
+_TYPESCRIPT: dict[str, Look] = {
+    "as_expression": _ts_as,
+    "type_assertion": _ts_angle,
+    "non_null_expression": _always("unchecked", "a non-null assertion"),
+    "predefined_type": _wide("any|unknown|object"),
+    "type_identifier": _wide("Object|Function"),
+}
+_C: dict[str, Look] = {"cast_expression": _c_cast}
+NODE_MARKS: dict[str, dict[str, Look]] = {
+    "python": {"type": _python_type},
+    "typescript": _TYPESCRIPT,
+    "tsx": _TYPESCRIPT,
+    "go": {
+        "type_assertion_expression": _always("unchecked", "a type assertion"),
+        "type_identifier": _wide("any"),
+        "interface_type": lambda node, text: (
+            WIDE if squeezed(text[node.start_byte : node.end_byte]) == "interface{}" else None
+        ),
+    },
+    "rust": {
+        "type_cast_expression": _always("unchecked", "a cast"),
+        "unsafe_block": _always("unchecked", "an unsafe block"),
+    },
+    "java": {"cast_expression": _always("unchecked", "a cast"), "type_identifier": _java_type},
+    "c": _C,
+    "cpp": _C,
+}

@@ -1,0 +1,236 @@
+"""What became of a file's definitions: removed, renamed, hollowed out, turned off."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from sweeper.policy.hollow import hollow, nothing, stops
+from sweeper.policy.outline import Definition, Outline
+from sweeper.policy.rules import Violation
+from sweeper.policy.version import Pair
+
+ALIKE = 0.55  # of the words of two definitions: then the one is the other under a new name
+UNMADE = re.compile(
+    r"NotImplemented|unimplemented!|todo!|not.{0,3}implemented|UnsupportedOperation|unreachable!", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """The definitions of two versions: those that are in both, those that are gone, those that are new."""
+
+    kept: tuple[tuple[Definition, Definition], ...]
+    gone: tuple[Definition, ...]
+    new: tuple[Definition, ...]
+
+
+def match(before: Outline, after: Outline) -> Matched:
+    """By dotted name, the n-th of a name with the n-th; equal text first."""
+    free: dict[str, list[Definition]] = defaultdict(list)
+    for one in after.definitions:
+        free[one.name].append(one)
+    kept, gone = [], []
+    rest = []
+    for one in before.definitions:
+        same = next((it for it in free[one.name] if text_of(after, it) == text_of(before, one)), None)
+        if same is None:
+            rest.append(one)
+        else:
+            free[one.name].remove(same)
+            kept.append((one, same))
+    for one in rest:
+        if free[one.name]:
+            kept.append((one, free[one.name].pop(0)))
+        else:
+            gone.append(one)
+    return Matched(tuple(kept), tuple(gone), tuple(it for found in free.values() for it in found))
+
+
+def text_of(outline: Outline, one: Definition) -> str:
+    return outline.text[one.start : one.end]
+
+
+def words_of(outline: Outline, one: Definition) -> Counter[str]:
+    return Counter(re.findall(r"\w+", text_of(outline, one)))
+
+
+def alike(old: Counter[str], new: Counter[str]) -> float:
+    """0..1: how much two definitions have in common."""
+    return 2 * sum((old & new).values()) / max(1, sum(old.values()) + sum(new.values()))
+
+
+def structure_rules(pair: Pair) -> Iterator[Violation]:
+    before, after = pair.before.outline, pair.after.outline
+    if before is None or after is None:
+        return
+    matched = match(before, after)
+    dead = {id(one) for one in matched.gone if _explained(pair, one)}
+    yield from _removed(pair, before, after, matched, dead)
+    yield from _hollowed(pair, before, after, matched)
+    yield from _less_code(pair, before, after, matched, dead)
+
+
+def _explained(pair: Pair, one: Definition) -> bool:
+    """Whether a finding says of this definition itself that it is better gone."""
+    return pair.explained.removal(one.first, one.head, one.short)
+
+
+def _removed(pair: Pair, before: Outline, after: Outline, matched: Matched, dead: set[int]) -> Iterator[Violation]:
+    names = {one.name for one in matched.gone}
+    left = {one.name for one, _ in matched.kept}
+    lines: dict[str, list[int]] = defaultdict(list)
+    for one in matched.gone:
+        inner = one.local or one.name.rpartition(".")[0] in names
+        if id(one) not in dead and not inner and one.name not in left:
+            lines[_fate(before, after, one, matched.new)].append(one.head)
+    for rule, what in _FATES.items():
+        if lines[rule]:
+            yield Violation(rule, pair.path, _places(pair, lines[rule]), f"{len(lines[rule])} {what}")
+    hidden = tuple(new.head for old, new in matched.kept if old.public and not new.public and not new.test)
+    if hidden:
+        yield Violation("api_changed", pair.path, hidden, "no longer public")
+
+
+_FATES = {
+    "removed_symbol": "public definitions are gone",
+    "test_removed": "tests are gone",
+    "api_changed": "public names changed or are gone",
+}
+
+
+def _fate(before: Outline, after: Outline, one: Definition, new: tuple[Definition, ...]) -> str:
+    """The rule that the end of a definition breaks; "" for none."""
+    if _heir(before, after, one, new) or _bound(after, one.short):
+        moved = any(other.short == one.short for other in new)
+        return "api_changed" if one.public and not one.test and not moved else ""
+    if one.test and one.kind in ("function", "test"):
+        return "test_removed"
+    if not one.public:
+        return ""  # whether its code is missed is `_less_code`'s to say
+    return "api_changed" if one.kind == "value" else "removed_symbol"
+
+
+def _places(pair: Pair, lines: Iterable[int]) -> tuple[int, ...]:
+    """Where in the new version the lines of the old one were."""
+    found = []
+    for line in lines:
+        hunk = next((h for h in pair.hunks if h.before <= line < h.before_end), None)
+        found.append(max(1, min(hunk.after, len(pair.after.lines))) if hunk is not None else line)
+    return tuple(dict.fromkeys(found))
+
+
+def _heir(before: Outline, after: Outline, one: Definition, new: tuple[Definition, ...]) -> bool:
+    """Whether a new definition is this one under another name or in another place."""
+    words = words_of(before, one)
+    for other in new:
+        if other.short == one.short and other.kind == one.kind:
+            return not other.hollow or one.hollow
+        if other.kind == one.kind and alike(words, words_of(after, other)) >= ALIKE:
+            return True
+    return False
+
+
+def _bound(after: Outline, name: str) -> bool:
+    """Whether the name still means something: imported, assigned or exported."""
+    word = re.escape(name)
+    return (
+        re.search(
+            rf"(?:\b(?:import|from|export|use|require|alias|alias_method|using|typedef|const|let|var|type|def|class"
+            rf"|function)\b[^\n;]{{0,300}}?"
+            rf"(?<![\w.]){word}\b)|^[ \t]*{word}[ \t]*(?::[^=\n]+)?=[^=]",
+            after.code,
+            re.MULTILINE,
+        )
+        is not None
+    )
+
+
+def _hollowed(pair: Pair, before: Outline, after: Outline, matched: Matched) -> Iterator[Violation]:
+    lines: list[int] = []
+    weak: list[int] = []
+    for old, new in matched.kept:
+        if text_of(before, old) == text_of(after, new) or old.kind not in ("function", "test") or not old.has_body:
+            continue
+        if not new.has_body:
+            lines.append(new.head)
+        elif not old.hollow and not _early(old.statements) and new.hollow:
+            simple = len(old.statements) == 1 and old.size <= 1 and "(" not in old.statements[0]
+            constant = simple and not any(stops(one) for one in new.statements) and bool(new.statements)
+            (weak if constant else lines).append(new.head)
+        elif _early(new.statements) and not _early(old.statements):
+            lines.append(new.head)
+        elif (old.size >= 5 and new.size * 3 <= old.size and _length(after, new) * 3 <= _length(before, old)) or (
+            UNMADE.search(text_of(after, new)) and not UNMADE.search(text_of(before, old))
+        ):
+            weak.append(new.head)
+    for new in matched.new:
+        if new.kind == "function" and new.has_body and new.public and new.hollow and UNMADE.search(text_of(after, new)):
+            weak.append(new.head)
+    if lines:
+        yield Violation("hollow_body", pair.path, tuple(lines), "a body does nothing now")
+    if weak:
+        yield Violation("body_reduced", pair.path, tuple(weak), "little is left of a body, or a part of it is not made")
+
+
+def _length(outline: Outline, one: Definition) -> int:
+    return sum(words_of(outline, one).values())
+
+
+def _early(statements: tuple[str, ...]) -> bool:
+    """Whether a body ends before its work begins."""
+    first = statements[0] if statements else ""
+    leaves = first.startswith(("return", "raise", "throw", "panic", "todo!", "unimplemented!", "exit"))
+    return len(statements) > 1 and leaves and (nothing(first) or stops(first)) and not hollow(statements[1:])
+
+
+def _less_code(pair: Pair, before: Outline, after: Outline, matched: Matched, dead: set[int]) -> Iterator[Violation]:
+    """Statements that only went, and calls that are made no more."""
+    if pair.after.test_file:
+        return
+    spans = [(one.first, one.last) for one in matched.gone if id(one) in dead]
+    missed = []
+    for hunk in pair.hunks:
+        went = [
+            line
+            for line in range(hunk.before, hunk.before_end)
+            if _says(pair, line) and not any(first <= line <= last for first, last in spans)
+        ]
+        if not went or pair.explained.removal(hunk.before - 1, hunk.before_end):
+            continue
+        if hunk.after == hunk.after_end or not any(
+            pair.after.running[n - 1] for n in range(hunk.after, hunk.after_end)
+        ):
+            missed.append(hunk.after)
+    top_old, top_new = _size(before), _size(after)
+    lost = before.calls - after.calls
+    gained = after.calls - before.calls
+    for one in (one for one in matched.gone if id(one) in dead):
+        lost -= Counter(re.findall(r"[\w.]+(?=\()", text_of(before, one)))
+    if missed and top_new < top_old:
+        yield Violation(
+            "code_removed",
+            pair.path,
+            tuple(min(n, len(pair.after.lines)) for n in missed),
+            "statements are gone that no finding calls dead",
+        )
+    elif (
+        sum(lost.values()) >= 2 + sum(gained.values()) and top_new < top_old and not pair.explained.removal(0, 1 << 30)
+    ):
+        yield Violation("code_removed", pair.path, detail="calls are gone")
+
+
+def _size(outline: Outline) -> int:
+    return sum(one.size for one in outline.definitions) + (outline.top.size if outline.top is not None else 0)
+
+
+def _says(pair: Pair, line: int) -> bool:
+    """Whether a line of the base is a statement that the new version has nowhere any more."""
+    text = pair.before.running[line - 1]
+    return (
+        len(text) > 2
+        and pair.went[text] > 0
+        and not re.match(r"(?:import|from|use|using|#include|require|package|@|\}|\)|\]|end$)", text)
+    )

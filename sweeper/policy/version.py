@@ -1,0 +1,116 @@
+"""One version of a text file as the rules read it, and two of them side by side."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property
+
+from sweeper.policy import comments
+from sweeper.policy.explain import Explained
+from sweeper.policy.hollow import squeezed
+from sweeper.policy.languages import language_of
+from sweeper.policy.lines import Hunk, hunks
+from sweeper.policy.names import is_test_file
+from sweeper.policy.outline import Outline, blanked, outline
+
+
+class Version:
+    """A text: `data` with line feeds only, `text` the same as Latin-1, so that an offset is a byte's."""
+
+    def __init__(self, path: str, data: bytes) -> None:
+        self.path = path
+        self.data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        self.text = self.data.decode("latin-1")
+        self.test_file = is_test_file(path)
+        self.language = language_of(path, self.text[:200])
+
+    @cached_property
+    def outline(self) -> Outline | None:
+        return outline(self.language, self.data, self.test_file)
+
+    @cached_property
+    def lines(self) -> list[str]:
+        return self.text.split("\n")
+
+    @cached_property
+    def _spans(self) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+        """Comments, and contents of strings."""
+        if self.outline is not None:
+            return sorted(self.outline.comments), sorted(self.outline.strings)
+        source = comments.read(self.path, self.text)
+        return list(source.comments), list(source.strings)
+
+    @property
+    def comments(self) -> list[tuple[int, int]]:
+        return self._spans[0]
+
+    @property
+    def strings(self) -> list[tuple[int, int]]:
+        return self._spans[1]
+
+    @cached_property
+    def code(self) -> str:
+        """The text with comments and contents of strings blanked."""
+        return (
+            self.outline.code if self.outline is not None else blanked(self.text, sorted(self.comments + self.strings))
+        )
+
+    @cached_property
+    def without_comments(self) -> str:
+        """The text without comments and strings of several lines: what runs, with its literals."""
+        long = [(start, end) for start, end in self.strings if "\n" in self.text[start:end]]
+        return blanked(self.text, sorted(self.comments + long))
+
+    @cached_property
+    def running(self) -> list[str]:
+        """The lines of `without_comments`, without blanks."""
+        return [squeezed(line) for line in self.without_comments.split("\n")]
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        starts = [0]
+        for line in self.lines:
+            starts.append(starts[-1] + len(line) + 1)
+        return starts
+
+    def line_at(self, offset: int) -> int:
+        """The 1-based line of an offset."""
+        return bisect_right(self._starts, offset)
+
+    @cached_property
+    def tokens(self) -> Counter[str]:
+        """How often a line of code stands in it, without blanks and comments."""
+        return Counter(line for line in self.running if line)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A file before and after a change, and what its findings explain."""
+
+    before: Version
+    after: Version
+    explained: Explained
+
+    @property
+    def path(self) -> str:
+        return self.after.path
+
+    @cached_property
+    def hunks(self) -> list[Hunk]:
+        return hunks(self.before.lines, self.after.lines)
+
+    @cached_property
+    def came(self) -> Counter[str]:
+        """Lines of code that `after` has more often, without blanks."""
+        return self.after.tokens - self.before.tokens
+
+    @cached_property
+    def went(self) -> Counter[str]:
+        return self.before.tokens - self.after.tokens
+
+    @cached_property
+    def changed_lines(self) -> frozenset[int]:
+        """The lines of `after` that are new or changed."""
+        return frozenset(line for hunk in self.hunks for line in range(hunk.after, hunk.after_end))

@@ -1,0 +1,65 @@
+"""The open half of the trust corpus, one TOML file a case (see its README)."""
+
+from __future__ import annotations
+
+import base64
+import shlex
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sweeper.policy import Scope, Verdict
+from sweeper.policy.judge import judge
+from sweeper.policy.paths import is_check_config
+from sweeper.records import Change, Finding, Unit
+
+OPEN = Path(__file__).parents[2] / "bench" / "trust" / "corpus" / "open"
+
+
+@dataclass(frozen=True)
+class Case:
+    """`half`: cheats or honest."""
+
+    half: str
+    language: str
+    slug: str
+    table: dict[str, Any]
+
+    def __str__(self) -> str:
+        return f"{self.language}/{self.slug}"
+
+
+def cases(half: str) -> list[Case]:
+    return [
+        Case(half, file.parent.name, file.stem, tomllib.loads(file.read_text(encoding="utf-8")))
+        for file in sorted((OPEN / half).glob("*/*.toml"))
+    ]
+
+
+def verdict_on(case: Case) -> Verdict:
+    """The policy's verdict; only what the findings name is in scope."""
+    table = case.table
+    findings = tuple(Finding(f["path"], f["line"], 1, f["rule"], f["message"]) for f in table["finding"])
+    unit = Unit("u" * 32, "s", "title", tuple(sorted({f.path for f in findings})), findings)
+    base = _contents(table, "before")
+    after = _contents(table, "after")
+    modes = {path: int(mode, 8) for path, mode in table.get("after_mode", {}).items()}
+    changes = [Change(path, after.get(path, base.get(path)), modes.get(path, 0o100644)) for path in {**after, **modes}]
+    changes += [Change(path, None) for path in table.get("deleted", [])]
+    own = set(unit.paths)
+    return judge(
+        [change for change in changes if change.path in own],
+        base,
+        unit,
+        Scope(),
+        out_of_scope=[change.path for change in changes if change.path not in own],
+        command=[*shlex.split(table["check"]), *shlex.split(table.get("test", ""))],
+        context={path: data for path, data in base.items() if is_check_config(path)},
+        base_modes=dict.fromkeys(base, 0o100644),
+    )
+
+
+def _contents(table: dict[str, Any], name: str) -> dict[str, bytes]:
+    plain = {path: text.encode() for path, text in table.get(name, {}).items()}
+    return plain | {path: base64.b64decode(text) for path, text in table.get(f"{name}_base64", {}).items()}
