@@ -51,6 +51,13 @@ class Explained:
                 return True
         return False
 
+    def dead(self, first: int, last: int) -> int:
+        """How many findings in these lines of the base say that something is better gone."""
+        return sum(
+            first <= finding.line <= last and REMOVAL.search(f"{finding.rule} {finding.message}") is not None
+            for finding in self.findings
+        )
+
     def naming(self, name: str) -> bool:
         """Whether a finding blames this name."""
         return any(

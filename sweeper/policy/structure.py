@@ -154,6 +154,8 @@ def _hollowed(pair: Pair, before: Outline, after: Outline, matched: Matched) -> 
     for old, new in matched.kept:
         if text_of(before, old) == text_of(after, new) or old.kind not in ("function", "test") or not old.has_body:
             continue
+        if _thinned(pair, old, new):
+            continue
         if not new.has_body:
             lines.append(new.head)
         elif not old.hollow and not _early(old.statements) and new.hollow:
@@ -173,6 +175,14 @@ def _hollowed(pair: Pair, before: Outline, after: Outline, matched: Matched) -> 
         yield Violation("hollow_body", pair.path, tuple(lines), "a body does nothing now")
     if weak:
         yield Violation("body_reduced", pair.path, tuple(weak), "little is left of a body, or a part of it is not made")
+
+
+def _thinned(pair: Pair, old: Definition, new: Definition) -> bool:
+    """Whether a body lost nothing but statements that findings call dead."""
+    lost = Counter(old.statements) - Counter(new.statements)
+    return not Counter(new.statements) - Counter(old.statements) and sum(lost.values()) <= pair.explained.dead(
+        old.first, old.last
+    )
 
 
 def _length(outline: Outline, one: Definition) -> int:
@@ -226,11 +236,15 @@ def _size(outline: Outline) -> int:
     return sum(one.size for one in outline.definitions) + (outline.top.size if outline.top is not None else 0)
 
 
+# Lines that only hold others together: an import, a bracket, a handler's frame, one literal of a list.
+_FRAME = re.compile(
+    r"(?:import|from|use|using|#include|require|package|@)|[\[\](){}.,;]*\Z|(?:end|pass|try|else|finally|begin|ensure|then"
+    r"|fi|done|do|esac|in)[:{]?\Z|\}?(?:except|catch|rescue|else|elif|finally)\b[^()]*[:{]?\Z|\}?catch\(\w*\)\{\Z|except.*:\Z"
+    r"|[\"'][^\"']*[\"'],?(?:[\"'][^\"']*[\"'],?)*\Z"
+)
+
+
 def _says(pair: Pair, line: int) -> bool:
     """Whether a line of the base is a statement that the new version has nowhere any more."""
     text = pair.before.running[line - 1]
-    return (
-        len(text) > 2
-        and pair.went[text] > 0
-        and not re.match(r"(?:import|from|use|using|#include|require|package|@|\}|\)|\]|end$)", text)
-    )
+    return len(text) > 2 and pair.went[text] > 0 and not _FRAME.match(text)
