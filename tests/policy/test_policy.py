@@ -549,7 +549,7 @@ def test_a_severity_for_an_unknown_or_a_firm_rule_is_an_error() -> None:
 
 def test_the_wire_gives_the_verdict_back() -> None:
     change = [Change("src/a.py", b"x = 1  # noqa\nprint(x)\n")]
-    more = {"severities": {"debug_output": Level.REJECT}, "out_of_scope": ["b"]}
+    more: dict[str, Any] = {"severities": {"debug_output": Level.REJECT}, "out_of_scope": ["b"]}
     rows = judge_rows(change, {"src/a.py": b"x = 1\n"}, unit("src/a.py"), Scope(), more)
     verdict = verdict_of(json.loads(json.dumps(rows)))
     assert rejected(verdict) == ["suppression", "scope", "debug_output"]
