@@ -1,7 +1,8 @@
 """Toolchain images: built from `sandboxes/<name>`, or pulled, and settled to one image id before anything runs.
 
-A build is named by the digest of its folder, so that a changed definition is a new image and an unchanged one is
-found. Whatever goes wrong here is about the machine or the configuration: it ends the run and is no unit's failure.
+An agent's folder holds its pins alone and shares the rest with the other agents from the same registry. A build is
+named by the digest of its files, so that a changed definition is a new image and an unchanged one is found. Whatever
+goes wrong here is about the machine or the configuration: it ends the run and is no unit's failure.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from sweeper.sandbox.contract import WORK, Toolchain
 from sweeper.sandbox.engine import BROKEN, Conflict, Engine, Missing, failure
 
 CERTIFICATES = "ca.crt"
-OVER = "FROM ${TOOLCHAIN}"  # how a definition says that it is laid over another image
+AGENTS = {"package.json": "agent-npm", "requirements.lock": "agent-pypi"}  # pins -> the definition that installs them
 LOG_LINES = 20
 USUAL_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"  # an engine's own, where an image has none
 PROXIES = ("http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
@@ -112,7 +113,8 @@ class Images:
         The authorities of the environment only serve the build.
         """
         digest = hashlib.sha256(over.encode())
-        for file, data in sorted(build_context(name, authorities.extra(self._certificates, {})).items()):
+        context = build_context(name, authorities.extra(self._certificates, {}), agent=bool(over))
+        for file, data in sorted(context.items()):
             digest.update(f"{len(file)} {file} {len(data)} ".encode() + data)
         return f"sweeper/{name}:{digest.hexdigest()[:16]}"
 
@@ -121,7 +123,7 @@ class Images:
         tag = self._tag(name, over=over)
         if found := await self.find(tag):
             return found
-        context = build_context(name, authorities.extra(self._certificates, os.environ))
+        context = build_context(name, authorities.extra(self._certificates, os.environ), agent=bool(over))
         streams = self._engine.streams
 
         def build() -> None:
@@ -134,7 +136,7 @@ class Images:
                 forcerm=True,
                 decode=True,
                 buildargs={key: os.environ[key] for key in PROXIES if key in os.environ}
-                | ({"TOOLCHAIN": over} if over else {}),
+                | ({"TOOLCHAIN": over, "AGENT": name} if over else {}),
                 labels={f"{NAMESPACE}.toolchain": name},
             ):
                 if text := line.get("stream", "").rstrip():
@@ -163,25 +165,34 @@ def final(doing: str, said: str, log: Iterable[str] = ()) -> SandboxFailed:
     return SandboxFailed("\n".join([str(known), *log]), hint=hint)
 
 
-def build_context(name: str, certificates: bytes) -> dict[str, bytes]:
-    """The files of a definition, these certificate authorities in place of its empty bundle."""
-    definitions = data_folder("sandboxes")
-    folder = definitions / name
-    if not name or folder.parent != definitions or not (folder / "Dockerfile").is_file():
+def build_context(name: str, certificates: bytes, *, agent: bool = False) -> dict[str, bytes]:
+    """The files of a definition, these certificate authorities in place of its empty bundle.
+
+    `agent`: one that is laid over another image, with the files that it shares. Raises ConfigError for a toolchain
+    that there is none of.
+    """
+    if not agent and name not in definitions_here():
         raise ConfigError(
             f"no toolchain is named {name!r}",
             hint=f"the toolchains are: {', '.join(definitions_here())}; or set `image` to an image's name",
         )
-    context = {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    context = _files(name)
+    if agent:
+        context |= _files(next(shared for pins, shared in AGENTS.items() if pins in context))
     if certificates and CERTIFICATES in context:
         context[CERTIFICATES] = certificates
     return context
 
 
+def _files(name: str) -> dict[str, bytes]:
+    folder = data_folder("sandboxes") / name
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
 def definitions_here() -> list[str]:
     """The names of the toolchains that ship; an agent's definition is laid over one of them, and none itself."""
     files = data_folder("sandboxes").glob("*/Dockerfile")
-    return sorted(file.parent.name for file in files if OVER not in file.read_text())
+    return sorted({file.parent.name for file in files} - set(AGENTS.values()))
 
 
 def packed(files: Mapping[str, bytes], *, uid: int = 0, gid: int = 0, mode: int = 0o644) -> io.BytesIO:

@@ -8,29 +8,37 @@ import re
 import pytest
 
 from sweeper import agents
-from sweeper.data import data_folder
-from sweeper.sandbox.images import OVER, definitions_here
+from sweeper.errors import ConfigError
+from sweeper.sandbox.images import build_context, definitions_here
 
-FOLDER = data_folder("sandboxes")
+OVER = "FROM ${TOOLCHAIN}"
 
 
-def test_no_agent_is_a_toolchain() -> None:
-    assert not agents.IMAGED & set(definitions_here())
+@pytest.mark.parametrize("name", [*sorted(agents.IMAGED), "agent-npm", "agent-pypi", "../sandboxes/python", ""])
+def test_no_agent_is_a_toolchain(name: str) -> None:
+    assert name not in definitions_here()
+    with pytest.raises(ConfigError, match="no toolchain is named"):
+        build_context(name, b"")
 
 
 @pytest.mark.parametrize("name", sorted(agents.IMAGED))
 def test_an_agent_is_pinned_and_hashed(name: str) -> None:
-    folder = FOLDER / name
-    dockerfile = (folder / "Dockerfile").read_text()
+    context = build_context(name, b"", agent=True)
+    dockerfile = context["Dockerfile"].decode()
     assert OVER in dockerfile
     assert not re.search(r"(?i)https?://|--index-url|--registry", dockerfile)
-    assert (folder / "ca.crt").read_bytes() == b""
+    assert context["ca.crt"] == b""
     assert "--require-hashes" in dockerfile
-    lock = (folder / "requirements.lock").read_text()
+    lock = context["requirements.lock"].decode()
     assert "://" not in lock
-    asked = (folder / "requirements.in").read_text().splitlines()
+    asked = context["requirements.in"].decode().splitlines()
     assert all(each in lock for each in asked if not each.startswith("#"))
     if "npm" in dockerfile:
-        packages = json.loads((folder / "package-lock.json").read_text())["packages"]
+        packages = json.loads(context["package-lock.json"])["packages"]
         assert all("resolved" not in each for each in packages.values())
         assert all("integrity" in each for path, each in packages.items() if path and not each.get("inBundle"))
+
+
+@pytest.mark.parametrize("name", sorted(agents.IMAGED))
+def test_an_agent_is_built_with_the_certificates_that_builds_need(name: str) -> None:
+    assert build_context(name, b"authorities", agent=True)["ca.crt"] == b"authorities"
