@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sweeper.records import Owner
+from sweeper.sandbox.accounts import NAME
 from sweeper.sandbox.contract import HOME, WORK, Handle, Spec
 
 NAMESPACE = "io.sweeper"
@@ -21,8 +22,8 @@ TMP_FLOOR = 64 << 20
 
 ENVIRONMENT = {
     "HOME": HOME,
-    "USER": "sweeper",
-    "LOGNAME": "sweeper",
+    "USER": NAME,
+    "LOGNAME": NAME,
     "SHELL": "/bin/sh",
     "TMPDIR": "/tmp",
     "LANG": "C.UTF-8",

@@ -12,6 +12,7 @@ from typing import Any
 import anyio
 
 from sweeper.errors import SandboxFailed
+from sweeper.sandbox.accounts import accounts
 from sweeper.sandbox.container import Ref, overlay, read_only_bind
 from sweeper.sandbox.contract import DOOR, INPUTS, Layer, LayerCaps, Spec, Toolchain, Tree
 from sweeper.sandbox.engine import Engine
@@ -41,6 +42,8 @@ class Overlays:
         self._slots = slots
         self._store = store
         self._taking = anyio.Lock()
+        self._accounts = accounts(*(int(part) for part in set_up.manner.user.split(":")))
+        self._known: dict[str, Path] = {}
 
     async def prepare(self, tree: Tree, image: str, toolchain: Toolchain) -> Prepared:
         folder = await self._store.tree(tree)
@@ -73,8 +76,7 @@ class Overlays:
         async with self._taking:
             slot: Slot = await self._engine.work(lambda: self._slots.take(spec.limits.disk))
         try:
-            if spec.changes or spec.inputs:
-                await self._engine.work(lambda: self._lay(slot, spec))
+            await self._engine.work(lambda: self._lay(slot, spec))
         except BaseException:
             with anyio.CancelScope(shield=True):
                 await self.close(slot, free=True)
@@ -82,6 +84,7 @@ class Overlays:
         return slot
 
     def _lay(self, slot: Slot, spec: Spec) -> None:
+        self._known = {inside: self._store.file(text.encode(), ".accounts") for inside, text in self._accounts.items()}
         if spec.changes:
             prepared: Prepared = spec.snapshot.handle
             items, body = plan(spec.changes, prepared.base)
@@ -96,6 +99,7 @@ class Overlays:
         prepared: Prepared = spec.snapshot.handle
         lowers = [slot.changes, *prepared.lowers] if spec.changes else prepared.lowers
         found = [overlay(":".join(map(str, lowers)), str(slot.upper), str(slot.work), marks)]
+        found += [read_only_bind(str(file), inside) for inside, file in self._known.items()]
         if spec.inputs:
             found.append(read_only_bind(str(slot.inputs), INPUTS))
         if spec.door is not None:

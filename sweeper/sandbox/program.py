@@ -12,13 +12,13 @@ from pathlib import Path
 
 from sweeper.errors import NoSandbox
 from sweeper.sandbox import authorities
+from sweeper.sandbox.accounts import NAME, accounts
 from sweeper.sandbox.contract import DOOR, HOME, INPUTS, WORK, Spec
 from sweeper.sandbox.process import BLOCK_FD, FILTER_FD, STATUS_FD
 from sweeper.sandbox.tools import SYSTEM
 
 OLDEST = (0, 11)
 TOOLCHAIN, KEPT = "/opt/toolchain", "/opt/kept"  # what a set-up installs, and leaves in the work tree
-NAME = "sweeper"  # of the user inside
 # What programs read of the host's /etc; nothing in it is secret, and what is missing is left out.
 ETC = (
     "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "ssl", "pki", "ca-certificates", "ca-certificates.conf",
@@ -91,9 +91,7 @@ def skeleton(
     if ca is not None:
         binds.append([ca, authorities.INSIDE])
     files = {
-        "/etc/passwd": f"root:x:0:0:root:/:/bin/sh\n{NAME}:x:{uid}:{gid}::{HOME}:/bin/sh\n"
-        "nobody:x:65534:65534::/:/bin/false\n",
-        "/etc/group": f"root:x:0:\n{NAME}:x:{gid}:\nnogroup:x:65534:\n",
+        **accounts(uid, gid),
         "/etc/hosts": "127.0.0.1 localhost sandbox\n::1 localhost sandbox\n",
         "/etc/resolv.conf": "",
     }

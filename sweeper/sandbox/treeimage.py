@@ -25,6 +25,7 @@ import docker.errors
 
 from sweeper.errors import SandboxFailed
 from sweeper.records import Listing
+from sweeper.sandbox.accounts import accounts
 from sweeper.sandbox.archive import left_beside, read_archive
 from sweeper.sandbox.container import Ref, inner_deadline, owner_labels
 from sweeper.sandbox.contract import INPUTS, WORK, Layer, LayerCaps, Spec, Toolchain, Tree
@@ -173,7 +174,8 @@ class TreeImages:
 
     async def fill(self, place: Place, container: str, spec: Spec) -> None:
         place.container = container
-        parts = []
+        known = {path[1:]: text.encode() for path, text in accounts(self._uid, self._gid).items()}
+        parts = [packed(known, mode=0o444)]
         if spec.inputs:
             inputs = {f"{INPUTS[1:]}/{name}": data for name, data in spec.inputs.items()}
             parts.append(packed(inputs, mode=0o444))

@@ -57,6 +57,13 @@ def test_command_that_does_not_read_its_stdin(box: Box) -> None:
     assert box.run("exit 0", stdin=b"x" * MB).facts.exit_code == 0
 
 
+def test_the_user_inside_has_a_name_and_a_home(box: Box) -> None:
+    asked = (
+        "import grp, os, pwd; me = pwd.getpwuid(os.getuid()); print(me.pw_name, me.pw_dir, grp.getgrgid(me.pw_gid)[0])"
+    )
+    assert box.python(asked).stdout.decode().split() == ["sweeper", HOME, "sweeper"]
+
+
 def test_inputs(box: Box) -> None:
     done = box.run(f"cat {INPUTS}/prompt.txt {INPUTS}/more/x; ls {INPUTS}; echo y > {INPUTS}/prompt.txt",
                    inputs={"prompt.txt": b"do\n", "more/x": b"it\n"})  # fmt: skip
