@@ -61,6 +61,7 @@ BUSY = frozenset({Trouble.RATE_LIMIT, Trouble.OVERLOADED, Trouble.UNREACHABLE})
 class Traffic:
     """One attempt as its gateway saw it. `error`: the last one; `account`: one that is true of every attempt.
 
+    `failing`: no call was answered after `error`. `declined`: the model refused in its last answer.
     `parked`: the provider asks for a longer wait than the attempt has. `exhausted`: the limit that was reached, "".
     """
 
@@ -69,6 +70,8 @@ class Traffic:
     account: Trouble | None = None
     parked: bool = False
     exhausted: str = ""
+    failing: bool = False
+    declined: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +109,8 @@ def before_verify(facts: Facts, *, changed: bool, signs: Signs = NOTHING) -> Cla
         return Classified(Kind.NO_CHANGE, "disk full")
     if facts.exit_code in CANNOT_START or signs.trouble is Trouble.ROOT:
         return Classified(Kind.REFUSED, "agent cannot start")
-    if signal:
+    # some agents exit with an error's status, which as a byte looks like a signal: 400 ends as 144, as signal 16 would
+    if signal and signs.trouble in (None, Trouble.DECLINED, Trouble.QUESTION):
         return Classified(Kind.UNCLASSIFIED, f"signal {signal}")
     if own := _own(facts, signs):
         return own
@@ -133,7 +137,7 @@ def _outside(facts: Facts, signs: Signs) -> Classified | None:
         return Classified(Kind.TRANSIENT, str(traffic.error or Trouble.RATE_LIMIT))
     if traffic.exhausted and traffic.error is not Trouble.CUT:  # what a cut stream cost is unknown, so all counts
         return Classified(Kind.NO_CHANGE, str(Trouble.BUDGET))
-    if failed and traffic.error in (BUSY if facts.clock else PASSING):
+    if failed and traffic.error in (PASSING if traffic.failing or not facts.clock else BUSY):
         return Classified(Kind.TRANSIENT, str(traffic.error))
     if failed and Trouble.CONTEXT_OVERFLOW in (traffic.error, trouble):
         return Classified(Kind.CONTEXT_OVERFLOW)
@@ -145,7 +149,7 @@ def _own(facts: Facts, signs: Signs) -> Classified | None:
     traffic, trouble = signs.traffic, signs.trouble
     if trouble in (Trouble.TURNS, Trouble.BUDGET):
         return Classified(Kind.NO_CHANGE, str(trouble))
-    if trouble is Trouble.DECLINED:
+    if trouble is Trouble.DECLINED or (traffic is not None and traffic.declined):
         return Classified(Kind.DECLINED)
     if signs.denied:
         return Classified(Kind.NEEDS_INPUT, f"was denied {', '.join(sorted(set(signs.denied))[:5])}")

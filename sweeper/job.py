@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -69,7 +70,7 @@ def message_of(job: Job, agent: AgentRun) -> str:
         "retry_after": agent.retry_after,
         "trouble": signs.trouble,
         "denied": signs.denied,
-        "traffic": traffic and [traffic.requests, traffic.error, traffic.account, traffic.parked, traffic.exhausted],
+        "traffic": traffic and dataclasses.astuple(traffic),
     }
     return f"sweeper: attempt {job.number} of {job.unit.key}\n\n{json.dumps(data)}\n"
 
@@ -92,8 +93,8 @@ def _remembered(data: dict[str, Any]) -> AgentRun:
     facts = Facts(data["exit_code"], data["signal"], data["oom"], Clock(data["clock"]) if data["clock"] else None)
     traffic = None
     if data["traffic"]:
-        requests, error, account, parked, exhausted = data["traffic"]
-        traffic = Traffic(requests, error and Trouble(error), account and Trouble(account), parked, exhausted)
+        requests, error, account, *more = data["traffic"]
+        traffic = Traffic(requests, error and Trouble(error), account and Trouble(account), *more)
     trouble = Trouble(data["trouble"]) if data["trouble"] else None
     return AgentRun(
         facts,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,9 +15,9 @@ from sweeper.config import LimitsConfig, RungConfig, SweepConfig
 from sweeper.gateway import Gateway, Provider
 from sweeper.gateway.contract import Meter
 from sweeper.records import Usage
-from sweeper.sandbox.contract import Backend, Clocks, Name, Role, Spec, Toolchain
+from sweeper.sandbox.contract import Backend, Clocks, Name, Ran, Role, Spec, Toolchain
 from sweeper.sandbox.probing import MiniatureTree
-from sweeper.trial import PORT, end_of, forwarded, tail, traffic_of, usage_of
+from sweeper.trial import PORT, READ_BYTES, end_of, forwarded, patience, tail, traffic_of, usage_of
 
 FILE, BEFORE, AFTER = b"rehearsal.txt", b"The colour is red.\n", b"The colour is green.\n"
 PROMPT = (
@@ -24,6 +26,26 @@ PROMPT = (
 )
 USD = 0.50  # at most
 SECONDS = 180.0
+
+
+@dataclass(frozen=True, slots=True)
+class Exercise:
+    """A small task: a tree of `files`, and a prompt about the one at `path`. `usd`: the money that it may take."""
+
+    files: Mapping[bytes, bytes]
+    path: bytes
+    prompt: bytes
+    clocks: Clocks
+    usd: float = USD
+
+
+@dataclass(frozen=True, slots=True)
+class Performed:
+    """How the agent ended, what went through its gateway, and what it printed."""
+
+    ran: Ran
+    meter: Meter
+    printed: agents.Printed
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +60,17 @@ class Rehearsed:
 
 async def rehearse(backend: Backend, sweep: SweepConfig, rung: RungConfig, provider: Provider) -> Rehearsed:
     """One agent at one small file. Raises CheckBroken for a program that is missing, SandboxFailed, ConfigError."""
+    done = await perform(backend, sweep, rung, provider, Exercise({FILE: BEFORE}, FILE, PROMPT, Clocks(wall=SECONDS)))
+    left = agents.find(rung.agent).read(done.printed)
+    said = tail((left.words or left.claimed).encode("utf-8", "replace")) or tail(done.printed.stderr)
+    data = {entry.path: entry.data for entry in done.ran.layer.entries}
+    return Rehearsed(_wrong(done.meter, data.get(FILE)), usage_of(done.meter), done.ran.facts.seconds, said)
+
+
+async def perform(
+    backend: Backend, sweep: SweepConfig, rung: RungConfig, provider: Provider, exercise: Exercise
+) -> Performed:
+    """One agent at one exercise, behind a gateway of its own. Raises as `rehearse`."""
     needs = agents.needs(rung)
     assert needs is not None, "a rung without a model has nothing to rehearse"
     adapter = agents.find(rung.agent)
@@ -47,21 +80,22 @@ async def rehearse(backend: Backend, sweep: SweepConfig, rung: RungConfig, provi
         tools=(*adapter.tools(rung), "python3"),
         agents=agents.imaged([rung]),
     )
-    snapshot = await backend.prepare(MiniatureTree({FILE: BEFORE}), toolchain)
-    limits = LimitsConfig(usd_per_fire=USD, usd_per_day=USD)
+    snapshot = await backend.prepare(MiniatureTree(exercise.files), toolchain)
+    limits = LimitsConfig(usd_per_fire=exercise.usd, usd_per_day=exercise.usd)
+    path = os.fsdecode(exercise.path)
     with tempfile.TemporaryDirectory(prefix="sweeper-") as folder:
         async with Gateway([provider], Budget(limits), folder=Path(folder) / "doors") as gateway:
             door = await gateway.open(
                 "rehearsal",
                 provider=needs.provider,
                 models=[needs.model],
-                micro_usd=round(USD * 1_000_000),
+                micro_usd=round(exercise.usd * 1_000_000),
                 tokens=rung.max_tokens,
-                deadline=time.time() + SECONDS,
+                deadline=time.time() + exercise.clocks.wall,
+                patience=patience(exercise.clocks),
             )
             model = agents.Model(needs.model, f"http://127.0.0.1:{PORT}", door.token, str(provider.protocol))
-            task = agents.Task(rung, (FILE.decode(),), PROMPT, FILE.decode(), 1, model, USD)
-            start = adapter.start(task)
+            start = adapter.start(agents.Task(rung, (path,), exercise.prompt, path, 1, model, exercise.usd))
             inputs = dict(start.inputs)
             spec = Spec(
                 name=Name("doctor", rung.agent, 1, Role.PROBE),
@@ -72,18 +106,14 @@ async def rehearse(backend: Backend, sweep: SweepConfig, rung: RungConfig, provi
                 stdin=start.stdin,
                 env=start.env,
                 inputs=inputs,
-                clocks=Clocks(wall=SECONDS),
+                clocks=exercise.clocks,
                 door=door.socket.parent,
-                wanted=lambda path: path == FILE,
-                deadline=time.time() + 2 * SECONDS,
+                wanted=lambda each: each == exercise.path,
+                deadline=time.time() + 2 * exercise.clocks.wall,
             )
             ran = await backend.run(spec)
             meter = await gateway.close("rehearsal")
-        printed = agents.Printed(end_of(spec.stdout, 4 << 20), end_of(spec.stderr))
-    left = adapter.read(printed)
-    said = tail((left.words or left.claimed).encode("utf-8", "replace")) or tail(printed.stderr)
-    data = {entry.path: entry.data for entry in ran.layer.entries}
-    return Rehearsed(_wrong(meter, data.get(FILE)), usage_of(meter), ran.facts.seconds, said)
+        return Performed(ran, meter, agents.Printed(end_of(spec.stdout, READ_BYTES), end_of(spec.stderr)))
 
 
 def _wrong(meter: Meter, data: bytes | None) -> str:

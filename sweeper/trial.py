@@ -92,7 +92,6 @@ async def _door(
         yield None
         return
     attempt = f"{workshop.run} {job.unit.key} {job.number} {index}"
-    clocks = [clock for clock in (rung.clocks.first_output, rung.clocks.idle) if clock is not None]
     door = await workshop.gateway.open(
         attempt,
         provider=needs.provider,
@@ -100,7 +99,7 @@ async def _door(
         micro_usd=round(_usd(workshop, rung) * 1_000_000),
         tokens=rung.max_tokens,
         deadline=time.time() + rung.clocks.wall,
-        patience=min([PATIENCE, *(SILENCE * clock for clock in clocks)]),
+        patience=patience(_clocks(rung)),
         receipt=receipt_of(workshop.sandboxing.logs, job.unit.key, job.number, index),
     )
     model = agents.Model(needs.model, f"http://127.0.0.1:{PORT}", door.token, workshop.protocols[needs.provider])
@@ -110,6 +109,15 @@ async def _door(
         with anyio.CancelScope(shield=True):
             meters.append(await workshop.gateway.close(attempt))
             bill.add(meters[-1])
+
+
+def patience(clocks: Clocks) -> float:
+    """Seconds that a call of an agent with these clocks may wait for the provider in silence."""
+    return min([PATIENCE, *(SILENCE * clock for clock in (clocks.first_output, clocks.idle) if clock is not None)])
+
+
+def _clocks(rung: RungConfig) -> Clocks:
+    return Clocks(wall=rung.clocks.wall, first_output=rung.clocks.first_output, idle=rung.clocks.idle)
 
 
 def _usd(workshop: Workshop, rung: RungConfig) -> float:
@@ -140,7 +148,7 @@ def _spec(
         inputs=inputs,
         changes=ground.masks if start.masked else (),
         limits=replace(limits, memory=limits.memory * job.memory_factor),
-        clocks=Clocks(wall=rung.clocks.wall, first_output=rung.clocks.first_output, idle=rung.clocks.idle),
+        clocks=_clocks(rung),
         door=door[0].socket.parent if door else None,
         wanted=workshop.scope.matcher(job.unit),
     )
@@ -221,6 +229,8 @@ def traffic_of(meter: Meter) -> Traffic:
     return Traffic(
         requests=meter.requests,
         error=Trouble(str(meter.last_error)) if meter.last_error else None,
+        failing=meter.failing,
+        declined=meter.declined,
         account=Trouble(str(meter.account)) if meter.account else None,
         parked=meter.parked is not None,
         exhausted=meter.exhausted,

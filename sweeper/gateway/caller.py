@@ -30,6 +30,8 @@ class Caller:
     tries: int = 0
     refused: Counter[str] = field(default_factory=Counter)
     last_error: Error | None = None
+    failing: bool = False
+    declined: bool = False
     account_error: Error | None = None
     parked: Parked | None = None
     exhausted: str = ""
@@ -43,7 +45,7 @@ class Caller:
         self.refused[what] += 1
 
     def failed(self, error: Error) -> None:
-        self.last_error = error
+        self.last_error, self.failing, self.declined = error, True, False
         if error in ACCOUNT_WIDE:
             self.account_error = error
 
@@ -77,6 +79,8 @@ class Caller:
             estimated_micro_usd=self.account.estimated,
             refused={str(kind): count for kind, count in sorted(self.refused.items())},
             last_error=self.last_error,
+            failing=self.failing,
+            declined=self.declined,
             account=self.account_error,
             parked=self.parked,
             exhausted=self.exhausted,

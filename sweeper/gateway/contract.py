@@ -92,8 +92,9 @@ class Meter:
 
     `tokens` are the provider's own counts. `micro_usd` prices them, plus `estimated_micro_usd` for calls whose count
     never came (a cut stream: the whole reservation, never less than the truth). `refused`: how often which thing
-    was asked for in vain. `account`: an error of the whole account. `parked`: the wait that the provider asked for.
-    `exhausted`: the limit that refused a call ("tokens", "limits.usd_per_attempt", ..._fire, ..._day), or "".
+    was asked for in vain. `failing`: nothing was answered since `last_error`. `declined`: the model refused in its last
+    answer. `account`: an error of the whole account. `parked`: the wait that the provider asked for. `exhausted`: the
+    limit that refused a call ("tokens", "limits.usd_per_attempt", ..._fire, ..._day), or "".
     """
 
     requests: int = 0
@@ -103,6 +104,8 @@ class Meter:
     estimated_micro_usd: int = 0
     refused: Mapping[str, int] = field(default_factory=dict)
     last_error: Error | None = None
+    failing: bool = False
+    declined: bool = False
     account: Error | None = None
     parked: Parked | None = None
     exhausted: str = ""

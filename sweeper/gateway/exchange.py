@@ -151,6 +151,7 @@ class Exchange:
                 if answer.status != 200:
                     return await self._failed(call, hold, answer)
                 throttle.succeeded()
+                caller.failing = False
                 if answer.content_type == STREAM_TYPE:
                     return await self._stream(call, answer, reader)
                 return await self._whole(call, answer, reader)
@@ -172,10 +173,11 @@ class Exchange:
         if error is Error.AUTH:  # some providers repeat a part of the key
             status = answer.status if answer.status in (401, 403) else 401
             return call.says(status, "the provider refused the credential", "invalid_api_key")
+        if error is Error.QUOTA:  # a body that still says 429 has Gemini CLI ask again for minutes
+            return call.says(FINAL, "the account's credit or quota is used up (insufficient_quota)", "quota")
         if answer.status < 400:
             return call.says(502, "the provider answered with a redirect", "redirect")
-        status = FINAL if error is Error.QUOTA else answer.status
-        return web.Response(status=status, body=self._redactor.bytes(body), headers=_answered(answer.headers))
+        return web.Response(status=answer.status, body=self._redactor.bytes(body), headers=_answered(answer.headers))
 
     async def _stream(self, call: Call, answer: aiohttp.ClientResponse, reader: UsageReader) -> web.StreamResponse:
         response = web.StreamResponse(headers=_answered(answer.headers))
@@ -211,7 +213,9 @@ class Exchange:
         caller, tokens = call.caller, reader.tokens
         if call.route.kind == "count":
             hold.free()
-        elif tokens is None or not reader.complete:
+            return
+        caller.declined = reader.declined
+        if tokens is None or not reader.complete:
             hold.unknown(tokens)
         else:
             caller.learn(call.model, call.size, tokens.total_input)

@@ -7,18 +7,20 @@ what came so far at most.
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 from sweeper.gateway.contract import NO_TOKENS, Error, Tokens
 
 LONGEST_LINE = 32 << 20
 HEAD = 160  # bytes of an event in which its type stands
+DECLINES = re.compile(rb'"(?:refusal|content_filter|SAFETY|PROHIBITED_CONTENT|blockReason)"')
 
 
 class UsageReader:
     """Feed an event stream's chunks, then `end`; or `whole` with a JSON answer."""
 
-    __slots__ = ("_blind", "_rest", "_size", "complete", "error", "tokens")
+    __slots__ = ("_blind", "_rest", "_size", "complete", "declined", "error", "tokens")
 
     def __init__(self) -> None:
         self._rest: list[bytes] = []
@@ -26,6 +28,7 @@ class UsageReader:
         self._blind = False  # within a line that is too long to keep
         self.tokens: Tokens | None = None
         self.complete = False
+        self.declined = False
         self.error: Error | None = None
 
     def feed(self, chunk: bytes) -> None:
@@ -50,7 +53,9 @@ class UsageReader:
             self._rest.append(part)
 
     def _line(self, line: bytes) -> None:
-        if line.startswith(b"data:") and (b"sage" in line or b"error" in line[:HEAD] or b"failed" in line[:HEAD]):
+        if line.startswith(b"data:") and (
+            b"sage" in line or b"error" in line[:HEAD] or b"failed" in line[:HEAD] or DECLINES.search(line)
+        ):
             try:
                 self._take(json.loads(line[5:]))
             except (ValueError, RecursionError):
@@ -78,12 +83,30 @@ class UsageReader:
             return
         if event.get("type") in ("error", "response.failed") or (event.keys() == {"error"}):
             self.error = Error.OVERLOADED if "overloaded" in json.dumps(event)[:2000] else Error.SERVER
-        for holder in (event, event.get("message"), event.get("response")):
+        for holder in (event, event.get("message"), event.get("response"), event.get("delta")):
             if isinstance(holder, dict):
+                self.declined = self.declined or _declines(holder)
                 usage = holder.get("usage") or holder.get("usageMetadata") or holder.get("usage_metadata")
                 if isinstance(usage, dict):
                     self.tokens = counts(usage, self.tokens or NO_TOKENS)
                     self.complete = self.complete or _final(event)
+
+
+def _declines(answer: dict[str, Any]) -> bool:
+    """Whether a protocol's own field says that the model refuses; its words are the agent's to read."""
+    if answer.get("stop_reason") == "refusal" or _part(answer, "promptFeedback").get("blockReason"):
+        return True
+    stops = [
+        each.get("finish_reason") or each.get("finishReason")
+        for each in [*_items(answer, "choices"), *_items(answer, "candidates")]
+    ]
+    parts = [part.get("type") for item in _items(answer, "output") for part in _items(item, "content")]
+    return not {"content_filter", "SAFETY", "PROHIBITED_CONTENT"}.isdisjoint(stops) or "refusal" in parts
+
+
+def _items(value: dict[str, Any], name: str) -> list[dict[str, Any]]:
+    found = value.get(name)
+    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
 
 
 def _final(event: dict[str, Any]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import json
 import time
 from pathlib import Path
@@ -132,9 +133,25 @@ async def test_failures_are_named_and_cost_nothing(
         assert answered.status == status
         assert "error" in json.loads(answered.body)
         assert KEY[:10].encode() not in answered.body
+        assert answered.status != FINAL or b"429" not in answered.body  # some agents go by the body's word
         meter = await gateway.close("a")
-        assert (meter.last_error, meter.account) == (error, account)
+        assert (meter.last_error, meter.failing, meter.account) == (error, True, account)
         assert (meter.micro_usd, budget.spent, budget.reserved) == (0, 0, 0)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+async def test_d23_a_refusal_is_known_by_the_providers_own_field(kind: str, stream: bool, folder: Path) -> None:
+    refusing = Say("I can't help with that.", stop="refusal")
+    talking = Say('I can\'t say "refusal", "content_filter" or "SAFETY".')
+    for replies in ((talking, refusing), (refusing, talking)):
+        script = functools.partial(lambda replies, asked: replies[asked.number - 1], replies)
+        async with gateway_before(script, folder) as (gateway, _, _):
+            door = await door_for(gateway, kind)
+            async with agent_at(door) as agent:
+                for _ in replies:
+                    assert (await agent.post(*asking(kind, stream=stream))).status == 200
+            assert (await gateway.close("a")).declined is (replies[-1] is refusing)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -156,6 +173,7 @@ async def test_a_cut_stream_is_cut_for_the_agent_and_never_costs_less_than_the_t
         assert meter.estimated_micro_usd > 0
         assert budget.spent == meter.micro_usd
         assert meter.last_error is Error.CUT
+        assert not meter.failing
 
 
 @pytest.mark.parametrize("reply", [Hang(), Say(tokens=800, chunks=4, ending="stall")])
