@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from sweeper.backlog import owners as codeowners
-from sweeper.backlog.child import ChildFailed
 from sweeper.backlog.partition import ATTRIBUTES, FileFacts, Partitioned, file_facts, partition
 from sweeper.ground import FILES_AT_ONCE, Chosen, Ground, Workshop
 from sweeper.ledger.contract import Ledger, Queued
+from sweeper.ownership import Ownership, owners_of
 from sweeper.records import Finding, Partition, Unit, UnitState
 
 HEAD_BYTES = 8000
@@ -32,15 +32,6 @@ class Surveyed:
 
     parts: Partitioned
     owned: str = ""
-    notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Ownership:
-    """Owners of paths by a commit's CODEOWNERS; `where` is its path, "" where there is none."""
-
-    where: str = ""
-    of: Mapping[str, Sequence[str]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
 
@@ -71,7 +62,9 @@ async def survey(
     kind = Partition(config.partition)
     ownership = Ownership()
     if kind is Partition.OWNER:
-        ownership = await owners_of(workshop, base, sorted({finding.path for finding in findings}))
+        ownership = await owners_of(
+            workshop.repo, workshop.check.parser, base, sorted({finding.path for finding in findings})
+        )
     parts = partition(
         findings,
         ground.snapshot.listing,
@@ -85,25 +78,6 @@ async def survey(
         owners=ownership.of,
     )
     return Surveyed(parts, _owned(ownership, parts) if kind is Partition.OWNER else "", ownership.notes)
-
-
-async def owners_of(workshop: Workshop, commit: str, paths: Sequence[str]) -> Ownership:
-    """Who owns these paths, by the commit's own CODEOWNERS."""
-    named = [os.fsencode(place) for place in codeowners.LOCATIONS]
-    sizes = await workshop.repo.sizes(commit, named)
-    place = next((place for place in named if place in sizes), None)
-    if place is None:
-        return Ownership()
-    where = os.fsdecode(place)
-    if sizes[place] > codeowners.MAX_BYTES:
-        return Ownership(where, notes=(f"{where} is larger than {codeowners.MAX_BYTES >> 20} MB: no owner is known",))
-    data = (await workshop.repo.blobs(commit, [place]))[place]
-    try:
-        answer = await workshop.check.parser.call(codeowners.owned, data, paths)
-    except ChildFailed as error:
-        return Ownership(where, notes=(f"{where} could not be read, no owner is known: {error}",))
-    owners = dict(zip(paths, map(tuple, answer["owners"]), strict=True))
-    return Ownership(where, owners, tuple(codeowners.notes(where, answer["bad"])))
 
 
 def _owned(ownership: Ownership, parts: Partitioned) -> str:
