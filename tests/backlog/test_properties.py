@@ -153,6 +153,12 @@ def fuzz(seconds: float, seed: int) -> int:
     return count
 
 
+@pytest.mark.parametrize("between", [b"\x0b", b"\x0c", "\u2028".encode()])
+def test_a_line_break_that_only_text_has_hides_no_document(between: bytes) -> None:
+    """Found by the fuzzer: one line for the format, two for whoever looks for what was left over."""
+    assert check(b"{" + between + b"ty", b"", GENERIC, 0, "typos-json") is CheckState.BROKEN
+
+
 def test_mutated_output_is_never_misunderstood() -> None:
     assert fuzz(float(os.environ.get("SWEEPER_FUZZ_QUICK_SECONDS", "2")), seed=1) > 0
 

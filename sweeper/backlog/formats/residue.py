@@ -32,7 +32,8 @@ def is_chatter(line: str) -> bool:
     """A line of human text that names no place, no rule and no trouble."""
     if _UNPRINTABLE.search(line):
         return False
-    return not _LOOKS_LIKE_A_FINDING.search(_NOTHING_FOUND.sub(" ", line))
+    # A form feed and its like may lie within what a format takes for one line.
+    return not any(_LOOKS_LIKE_A_FINDING.search(_NOTHING_FOUND.sub(" ", part)) for part in line.splitlines())
 
 
 def count(text: str) -> int:
