@@ -190,7 +190,8 @@ class SweepConfig(Model):
     max_rounds: int = Field(default=10, ge=1)
     """Rounds of one run; where units take turns with a file, so many for each turn."""
     ladder: list[RungConfig] = []
-    """The rungs in order; without any the check's own fixer."""
+    """The rungs in order; without the key the check's own fixer, then an agent whose key is set. With an empty list
+    what the check finds is held for a person."""
 
     @model_validator(mode="after")
     def _complete(self) -> SweepConfig:

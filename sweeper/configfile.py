@@ -85,6 +85,11 @@ def load(
     return Loaded(config, path, hashlib.sha256(raw).hexdigest() if path else "", tuple(ignored))
 
 
+def place(top: Path) -> Path | None:
+    """The file that a configuration is read from; None if there is none. Raises ConfigError for one that is none."""
+    return _file(top, None)[0]
+
+
 def credential(environ: Mapping[str, str], name: str) -> str | None:
     """A credential of the environment; one that is empty or blank is missing."""
     return environ.get(name, "").strip() or None

@@ -190,9 +190,10 @@ def local_folders(config: SweepConfig) -> tuple[str, ...]:
 def with_default_ladder(config: SweepConfig, paid: Sequence[str] = ()) -> SweepConfig:
     """Without a ladder: the check's own fixer, safe before unsafe, then the first of the agents `paid`.
 
-    Raises ConfigError if there is neither.
+    A ladder that is written as empty stays so: what the check finds is held for a person.
+    Raises ConfigError if none is written and there is neither.
     """
-    if config.ladder:
+    if config.ladder or "ladder" in config.model_fields_set:
         return config
     command = argv(config.check)
     tool: Tool = recognise(command)
@@ -202,7 +203,8 @@ def with_default_ladder(config: SweepConfig, paid: Sequence[str] = ()) -> SweepC
         raise ConfigError(
             f"no ladder is configured and {command[0]!r} has no fixer of its own",
             hint='add a rung: [[sweep.NAME.ladder]] agent = "command", run = "fixer {files}"; or export '
-            "ANTHROPIC_API_KEY or OPENAI_API_KEY where claude or codex is installed",
+            "ANTHROPIC_API_KEY or OPENAI_API_KEY where claude or codex is installed; with `ladder = []` everything is "
+            "held for a person",
         )
     return config.model_copy(update={"ladder": rungs})
 

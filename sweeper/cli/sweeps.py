@@ -48,11 +48,11 @@ def settle(wanted: Wanted, top: Path, console: Console) -> Settled:
         overrides = _limits(wanted) | changes
         config = configfile.load(top, explicit=wanted.config, environ=console.environ, overrides=overrides).config
         sweeps = {name: config.sweep[name] for name in names}
-    paid = _paid(console.environ, in_image=config.sandbox.backend == "docker")
-    return Settled(config, {name: with_default_ladder(sweep, paid) for name, sweep in sweeps.items()}, loaded.path)
+    found = paid(console.environ, in_image=config.sandbox.backend == "docker")
+    return Settled(config, {name: with_default_ladder(sweep, found) for name, sweep in sweeps.items()}, loaded.path)
 
 
-def _paid(environ: Mapping[str, str], *, in_image: bool) -> list[str]:
+def paid(environ: Mapping[str, str], *, in_image: bool) -> list[str]:
     """Agents that a ladder may end with: their key is set, and their program is here or comes in an image."""
     return [
         agent

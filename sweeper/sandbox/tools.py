@@ -101,6 +101,8 @@ def _add(tools: Tools, where: str, name: str) -> None:
     for _ in range(HOPS):
         if os.path.basename(os.path.dirname(where)) == "shims":
             where = _behind_shim(where, name)
+        elif name != "rustup" and (rustup := _rustup(where)):
+            where = _behind_rustup(rustup, name)
         folder = os.path.dirname(where)
         prefix = environment(folder)
         if prefix is not None:
@@ -159,7 +161,7 @@ def environment(folder: str) -> str | None:
     prefix = os.path.dirname(folder)
     if os.path.basename(folder) != "bin" or _within(folder, SYSTEM) or _too_wide(prefix):
         return None
-    marks = ("pyvenv.cfg", "conda-meta", "bin/node")
+    marks = ("pyvenv.cfg", "conda-meta", "bin/node", "lib/rustlib")
     if any(os.path.exists(os.path.join(prefix, mark)) for mark in marks):
         return prefix
     if os.path.exists(os.path.join(folder, "python3")) and list(Path(prefix, "lib").glob("python3*")):
@@ -197,6 +199,26 @@ def _behind_shim(where: str, name: str) -> str:
     raise CheckBroken(
         f"{where} is a version manager's shim, and what it starts could not be found{said}",
         hint=f"write the path of the real program, or put its folder on PATH before the shims of {name}",
+    )
+
+
+def _rustup(where: str) -> str:
+    """rustup itself if the program at `where` is another name, by either kind of link, of the one beside it."""
+    beside = os.path.join(os.path.dirname(where), "rustup")
+    return beside if os.path.exists(beside) and os.path.samefile(where, beside) else ""
+
+
+def _behind_rustup(rustup: str, name: str) -> str:
+    """The program of the default toolchain: a repository's own choice of another one can't be known here."""
+    done = subprocess.run(
+        [rustup, "which", name], cwd="/", capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False
+    )
+    found = done.stdout.strip()
+    if done.returncode == 0 and os.path.isabs(found) and os.path.isfile(found) and not _rustup(found):
+        return found
+    raise CheckBroken(
+        f"{name} is rustup's proxy, and what it starts could not be found: {done.stderr.strip()}",
+        hint="install a toolchain: rustup default stable",
     )
 
 

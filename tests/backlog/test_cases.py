@@ -49,6 +49,26 @@ def test_a06_stylelint_and_golangci_print_text_after_the_document() -> None:
     assert two.unparsed == 2
 
 
+def test_the_second_version_of_golangci_lint_as_its_source_prints_it() -> None:
+    """Not a recorded run: the members of its Issue and Report, made by hand."""
+    position = {"Offset": 0, "Filename": "main.go"}
+    edit = {"Message": "", "TextEdits": [{"Pos": 13, "End": 32, "NewText": None}]}
+    one = {
+        "FromLinter": "revive", "Text": "exported: comment", "Severity": "low", "SourceLines": ["x"],
+        "Pos": {**position, "Line": 6, "Column": 0}, "LineRange": {"From": 6, "To": 8}, "SuggestedFixes": [edit],
+        "ExpectNoLint": False, "ExpectedNoLintLinter": "",
+    }  # fmt: skip
+    two = {**one, "FromLinter": "errcheck", "Severity": "", "Pos": {**position, "Line": 9, "Column": 2}}
+    report = {"Warnings": [{"Tag": "runner", "Text": "deprecated"}], "Linters": [{"Name": "errcheck", "Enabled": True}]}
+    printed = json.dumps({"Issues": [one, two], "Report": report}).encode() + b"\n"
+    result = said(printed, tool=GOLANGCI, listing=tree("main.go"))
+    places = [(f.line, f.column, f.rule, f.severity.value) for f in result.findings]
+    assert (result.format, places) == ("golangci-json", [(6, 0, "revive", "info"), (9, 2, "errcheck", "error")])
+    assert said(b'{"Issues":[],"Report":{}}\n', code=0, tool=GOLANGCI).state is CheckState.CLEAN
+    for code in (3, 4, 5, 7):  # failure, timeout, no go files, an error was logged
+        assert said(printed, code=code, tool=GOLANGCI, listing=tree("main.go")).state is CheckState.BROKEN
+
+
 def test_a07_a_banner_that_starts_with_a_bracket() -> None:
     banner = b"[WARNING] option x is deprecated\n[WARNING] option y too\n"
     message = {"ruleId": "semi", "severity": 2, "message": "m", "line": 1, "column": 2}

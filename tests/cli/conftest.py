@@ -75,7 +75,7 @@ class Place:
             text=True,
         )
 
-    def run(self, *argv: str, stdin: str = "", **more: str) -> Done:
+    def run(self, *argv: str, stdin: str = "", wall: float = WALL, **more: str) -> Done:
         done = subprocess.run(
             [*PROGRAM, *argv],
             cwd=self.top,
@@ -83,7 +83,7 @@ class Place:
             input=stdin,
             capture_output=True,
             text=True,
-            timeout=WALL,
+            timeout=wall,
             check=False,
         )
         return Done(done.returncode, done.stdout, done.stderr)

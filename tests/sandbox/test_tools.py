@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import anyio
@@ -123,6 +124,24 @@ def test_shim_that_leads_nowhere_is_explained(home: Path, on_path: list[Path]) -
     on_path.append(home / ".other" / "shims")
     with pytest.raises(CheckBroken, match="shim"):
         tools.find(["tool"])
+
+
+@pytest.mark.parametrize("link", [os.symlink, os.link])
+def test_the_proxy_of_rustup_leads_to_the_toolchain(home: Path, on_path: list[Path], link: Callable[..., None]) -> None:
+    """rustup's proxies are links to rustup itself, of either kind; alone in a sandbox they know no toolchain."""
+    toolchain = home / ".rustup" / "toolchains" / "stable"
+    (toolchain / "lib" / "rustlib").mkdir(parents=True)
+    real = script(toolchain / "bin" / "cargo", "#!/bin/sh\n")
+    which = f'#!/bin/sh\ntest "$1 $2" = "which cargo" && echo {real} || {{ echo no default >&2; exit 1; }}\n'
+    rustup = script(home / ".cargo" / "bin" / "rustup", which)
+    for name in ("cargo", "rustfmt"):
+        link(rustup, rustup.parent / name)
+    on_path.append(rustup.parent)
+    found = tools.find(["cargo"])
+    assert (found.mounts, found.path[0]) == ([str(toolchain)], str(real.parent))
+    with pytest.raises(CheckBroken, match="no default") as caught:
+        tools.find(["rustfmt"])
+    assert "rustup" in caught.value.hint
 
 
 def test_path_in_the_repository_is_no_tool_of_the_host() -> None:

@@ -37,16 +37,22 @@ GOLANGCI = Tool(
         "--path-prefix --path-mode"
     ),
     dropped=dropped(
-        "--fix --show-stats -v --verbose",
+        "--fix --show-stats --uniq-by-line -v --verbose",
         "--issues-exit-code --color --max-issues-per-linter --max-same-issues --output.text.path "
         "--output.sarif.path --output.tab.path --output.checkstyle.path --output.code-climate.path "
-        "--output.html.path --output.junit-xml.path --output.teamcity.path --uniq-by-line",
+        "--output.html.path --output.junit-xml.path --output.teamcity.path",
     ),
     machine_format=("--output.json.path", "stdout"),
     format="golangci-json",
     good_formats=words("stdout"),
-    # Without them it reports 50 findings a linter, and three of the same text.
-    check_options=("--show-stats=false", "--max-issues-per-linter=0", "--max-same-issues=0"),
+    # Without them it reports 50 findings a linter, three of the same text, and any one of those of a line: a fix
+    # would then bring the next one to light.
+    check_options=(
+        "--show-stats=false",
+        "--max-issues-per-linter=0",
+        "--max-same-issues=0",
+        "--uniq-by-line=false",
+    ),
     fix_options=(("--fix",),),
     fix_script=KEEP_FILES_ONLY,
     whole_project=True,
@@ -66,7 +72,8 @@ GOLANGCI_V1 = replace(
     ),
     machine_format=("--out-format", "json"),
     good_formats=words("json"),
-    check_options=("--max-issues-per-linter=0", "--max-same-issues=0"),  # older versions know no --show-stats
+    # Older versions know no --show-stats; the last one here came with 1.30.
+    check_options=("--max-issues-per-linter=0", "--max-same-issues=0", "--uniq-by-line=false"),
 )
 
 GO_VET = Tool(

@@ -104,6 +104,16 @@ class Tool:
         asked = [*parts.start, *self._asked(parts), *_missing(parts.options, self.no_suppressions), *parts.paths]
         return command.around(asked)
 
+    def paths(self, argv: Sequence[str]) -> list[str]:
+        """What a command line of this tool names to be checked; [] if nothing, or it is another program's."""
+        parts = self._split(unwrap(argv).words)
+        return parts.paths if parts is not None else []
+
+    def alters(self, argv: Sequence[str]) -> bool:
+        """Whether a command line asks to change files, to hide findings, or for something that no check can use."""
+        names = [word.partition("=")[0] for word in unwrap(argv).words]
+        return any(self.short.get(name, name) in self.dropped for name in names)
+
     def fixers(self, argv: Sequence[str]) -> list[list[str]]:
         """The tool's own fixers for the findings of this check, safest first, each a template with "{files}"."""
         parts = self._split(unwrap(argv).words)

