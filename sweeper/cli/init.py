@@ -59,7 +59,8 @@ async def _init(console: Console, force: bool, to_stdout: bool, as_json: bool) -
         return 0
     for each in found:
         place = "" if each.root == "." else f" in {each.root}"
-        console.say(f"{each.name}: {each.files:,} files{place}, because of {each.evidence}")
+        files = "1 file" if each.files == 1 else f"{each.files:,} files"
+        console.say(f"{each.name}: {files}{place}, because of {each.evidence}")
     if not found:
         console.say("no linter that is known here fits this repository: fill in the example in the file")
     console.result(f"wrote {target}" if written else f"{target} is as it would be written")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tomllib
+from typing import Any
 
 import pytest
 
@@ -14,7 +15,7 @@ from tests.cli.conftest import Place
 from tests.cli.repositories import MIXED, PROGRAMS, REPOSITORIES
 
 RUFF = {"pyproject.toml": "[tool.ruff]\nline-length = 100\n", "a.py": "x = 1\n", "tests/test_a.py": ""}
-NO_KEYS = {"ANTHROPIC_API_KEY": "", "OPENAI_API_KEY": ""}
+NO_KEYS: dict[str, Any] = {"ANTHROPIC_API_KEY": "", "OPENAI_API_KEY": ""}
 
 
 def test_init_writes_a_configuration_that_loads_and_overwrites_nothing(place: Place) -> None:
