@@ -81,7 +81,11 @@ REPOSITORIES = {
         {"codespell": "misspelling", "markdownlint": "MD018", "yamllint": "document-start"},
     ),
     "images": Repository(
-        {"Dockerfile": "FROM debian\nRUN cd /x\n", ".github/workflows/ci.yml": WORKFLOW, ".github/zizmor.yml": ""},
+        {
+            "Dockerfile": "FROM debian\nRUN cd /x\n",
+            ".github/workflows/ci.yml": WORKFLOW,
+            ".github/zizmor.yml": "rules: {}\n",
+        },
         {"hadolint": "DL3003", "zizmor": "excessive-permissions", "actionlint": ""},
     ),
 }
