@@ -6,92 +6,26 @@ The check's own configuration is never read from here: it comes from the base co
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from sweeper.commands import argv
-from sweeper.errors import ConfigError
-from sweeper.quantities import parse_bytes, parse_seconds
+from sweeper.configtypes import (
+    BranchTemplate,
+    Bytes,
+    Command,
+    CommandLine,
+    Inside,
+    MessageTemplate,
+    Pattern,
+    Seconds,
+    SomeCommand,
+    SweepName,
+    TitleTemplate,
+)
 
 KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY")  # environment variables of the known providers
-
-
-PATTERN_GROUPS = frozenset({"path", "line", "column", "rule", "message", "severity"})
-
-
-def _command(value: str | list[str]) -> str | list[str]:
-    try:
-        argv(value)
-    except ConfigError as problem:
-        raise ValueError(f"{problem}; {problem.hint}") from problem
-    return value
-
-
-def _some_command(value: str | list[str]) -> str | list[str]:
-    if not argv(value):
-        raise ValueError("expected a command, not nothing")
-    return value
-
-
-def _pattern(value: str) -> str:
-    if not value:
-        return value
-    try:
-        groups = re.compile(value).groupindex.keys()
-    except re.error as problem:
-        raise ValueError(f"not a regular expression: {problem}") from problem
-    wrong = ({"path", "line"} - groups) | (groups - PATTERN_GROUPS)
-    if wrong:
-        raise ValueError(
-            "expected the groups (?P<path>...) and (?P<line>...), and perhaps column, rule, message, severity; "
-            f"missing or unknown: {', '.join(sorted(wrong))}"
-        )
-    return value
-
-
-def _inside(value: str) -> str:
-    if value.startswith("/") or ".." in value.split("/"):
-        raise ValueError("expected a path inside the repository, relative to its top")
-    return value
-
-
-def _branch_name(value: str) -> str:
-    if ".." in value or value.endswith((".", ".lock")):
-        raise ValueError("expected a name that a branch can have: no '..', no '.' or '.lock' at its end")
-    return value
-
-
-Seconds = Annotated[
-    float,
-    BeforeValidator(parse_seconds),
-    WithJsonSchema(
-        {
-            "anyOf": [
-                {"type": "number", "minimum": 0},
-                {"type": "string", "pattern": r"^\s*\d+(\.\d+)?\s*(ms|s|m|min|h|d)?\s*$"},
-            ]
-        }
-    ),
-]
-Bytes = Annotated[
-    int,
-    BeforeValidator(parse_bytes),
-    WithJsonSchema(
-        {
-            "anyOf": [
-                {"type": "integer", "minimum": 1},
-                {"type": "string", "pattern": r"^\s*\d+(\.\d+)?\s*([kKmMgGtT]?[iI]?[bB])?\s*$"},
-            ]
-        }
-    ),
-]
-Command = Annotated[str | list[str], AfterValidator(_command)]
-CommandLine = Annotated[str, AfterValidator(_command)]
-Inside = Annotated[str, AfterValidator(_inside)]
-Pattern = Annotated[str, AfterValidator(_pattern)]
-SweepName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"), AfterValidator(_branch_name)]
 
 
 class Model(BaseModel):
@@ -152,7 +86,7 @@ class RungConfig(Model):
 class SweepConfig(Model):
     """One sweep: a named backlog with its check, partition, ladder and scope."""
 
-    check: Annotated[Command, AfterValidator(_some_command)]
+    check: SomeCommand
     """The check command, by shell quoting rules but without a shell; or a list of words."""
     unit_check: Command = ""
     """The check of one unit, with "{files}"; without it the whole check is run and filtered."""
@@ -267,6 +201,46 @@ class DispatcherConfig(Model):
     """How long a claim lives without renewal."""
 
 
+class PullRequestConfig(Model):
+    """The pull request of a sweep, opened by `sweeper run --pull-request` and `sweeper pr`."""
+
+    remote: str = Field(default="origin", min_length=1)
+    """The remote that is pushed to: a name, or a URL."""
+    repository: Annotated[str, Field(pattern=r"^([A-Za-z0-9._-]+/[A-Za-z0-9._-]+)?$")] = ""
+    """"owner/name" on the forge; without it the remote's URL says."""
+    api: Annotated[str, Field(pattern=r"^(https?://.+)?$")] = ""
+    """Base address of an Enterprise API, such as https://HOST/api/v3; without it the remote's host says."""
+    token: Annotated[str, Field(pattern=r"^[A-Za-z_0-9]*$")] = ""
+    """The NAME of the environment variable that holds the token; never the token. Without it GH_TOKEN, GITHUB_TOKEN or
+    `gh auth token` (another host than GitHub's: GH_ENTERPRISE_TOKEN, GITHUB_ENTERPRISE_TOKEN)."""
+    base: str = ""
+    """The branch to merge into; without it the one that is checked out, if the remote has it, else the default one."""
+    branch: BranchTemplate = "sweeper/{sweep}"
+    """The branch that is pushed, with "{sweep}"; a further part's name is added to it."""
+    commits: Literal["unit", "rule", "squash"] = "unit"
+    """One commit per unit, per set of rules, or one in all."""
+    message: MessageTemplate = ""
+    """A commit's message, with {sweep}, {title}, {rules}, {units}, {before}, {after}, {rung}."""
+    title: TitleTemplate = ""
+    """The pull request's title, with {sweep}, {part}, {fixed}, {remaining}, {units}."""
+    sign_off: bool = False
+    """Add Signed-off-by to every commit."""
+    split: Annotated[str, Field(pattern=r"^(none|owners|directory|rule|max_files *= *[1-9][0-9]{0,5})$")] = "none"
+    """Several pull requests: "owners" (CODEOWNERS), "directory", "rule" or "max_files = N"."""
+    draft: Literal["until-drained", "always", "never"] = "until-drained"
+    """A draft until nothing more is tried, for ever, or never."""
+    labels: list[str] = []
+    """Labels of a new pull request."""
+    reviewers: list[str] = []
+    """Who is asked for a review of a new one: people, or teams as "org/team"."""
+    assignees: list[str] = []
+    """Whom a new one is assigned to."""
+    milestone: str = ""
+    """Milestone of a new one: its title or number."""
+    auto_close: bool = False
+    """Close our open pull request when there is nothing left to change, unless a person's commits are on it."""
+
+
 class Config(Model):
     """The whole of sweeper.toml."""
 
@@ -276,3 +250,4 @@ class Config(Model):
     sandbox: SandboxConfig = SandboxConfig()
     ledger: LedgerConfig = LedgerConfig()
     dispatcher: DispatcherConfig = DispatcherConfig()
+    pull_request: PullRequestConfig = PullRequestConfig()

@@ -40,6 +40,19 @@ class LimitReached(SweeperError):
     exit_code = 5
 
 
+class ForgeFailed(SweeperError):
+    """The remote or the forge refused, or could not be asked. What was verified stays on the local branch.
+
+    `reason`: a machine word (unauthorised, forbidden, missing, limited, invalid, duplicate, stale, unreachable).
+    """
+
+    exit_code = 6
+
+    def __init__(self, what: str, *, hint: str = "", reason: str = "") -> None:
+        super().__init__(what, hint=hint)
+        self.reason = reason
+
+
 class DispatcherBusy(SweeperError):
     """Another coordinator holds this sweep; the message says who."""
 
@@ -47,7 +60,9 @@ class DispatcherBusy(SweeperError):
 
 
 class GitFailed(SweeperError):
-    """A git child ended with an unexpected code: infrastructure, never an empty answer."""
+    """A git child ended with an unexpected code: infrastructure, never an empty answer. `said`: its own words."""
+
+    said = ""
 
 
 class LedgerFailed(SweeperError):

@@ -22,11 +22,14 @@ from sweeper.budget import Budget
 from sweeper.classify import MONEY
 from sweeper.commands import argv
 from sweeper.drain import Drained, EngineLimits, LoopFailed, Why, drain
-from sweeper.errors import CheckBroken, LedgerFailed, LimitReached, NoSandbox
+from sweeper.errors import CheckBroken, ForgeFailed, LedgerFailed, LimitReached, NoSandbox, SweeperError
+from sweeper.forge.contract import Published
+from sweeper.green import Judge
 from sweeper.ledger.contract import Ledger, Run
 from sweeper.loop import Claims, Loop
 from sweeper.order import Hooks, Order, Tools, ladder_digest, scope, workshop
 from sweeper.policy import Scope
+from sweeper.publish.drafting import Drafting
 from sweeper.reconcile import account, describe, reconcile
 from sweeper.records import Unit
 from sweeper.report.build import build
@@ -38,16 +41,19 @@ if TYPE_CHECKING:  # slow to import, and only paid agents need it
 
 DAY = 86400.0
 MAX_ROUNDS = "max_rounds"
+PUBLISH = "publish"  # the note of a run whose pull request is wanted
 
 
 @dataclass(frozen=True)
 class Fired:
-    """What came of a fire. `ended` says why it ended when that is no sweep's own end."""
+    """What came of a fire. `ended` says why it ended when that is no sweep's own end. `problems`: of publishing."""
 
     reports: Sequence[SweepReport]
     why: Why
     ended: str
     exit_code: int
+    pull_requests: Sequence[Published] = ()
+    problems: Sequence[SweeperError] = ()
 
 
 async def fire(order: Order, tools: Tools, hooks: Hooks) -> Fired:
@@ -60,6 +66,8 @@ async def fire(order: Order, tools: Tools, hooks: Hooks) -> Fired:
             await ledger.take_dispatcher(name)
             taken.append(name)
         await _hygiene(order, tools, hooks)
+        if tools.publisher is not None:
+            await tools.publisher.preflight(taken)
         async with _gateway(order, tools) as gateway:
             sweeps = [await _decide(name, order, tools, hooks, gateway) for name in order.sweeps]
             try:
@@ -142,6 +150,8 @@ async def _decide(name: str, order: Order, tools: Tools, hooks: Hooks, gateway: 
         if run.ended:
             await tools.ledger.reopen_run(run.id)
             run = replace(run, ended="")
+    if tools.publisher is not None:
+        await tools.ledger.note(run.id, PUBLISH, True)
     fires = (await tools.ledger.notes(run.id)).get("fires", [])
     await tools.ledger.note(run.id, "fires", [*fires, tools.owner.id])  # whose journals `replay` reads
     sweep = Sweep(
@@ -168,6 +178,8 @@ async def _fan_out(sweeps: Sequence[Sweep], order: Order, tools: Tools, hooks: H
     )
     fire_id = tools.owner.id
     loops: list[Loop] = list(sweeps)
+    if tools.publisher is not None:
+        loops = [Drafting(sweep, tools.publisher, hooks.say) for sweep in sweeps]
     claims: dict[str, Claims] = {sweep.name: sweep.claims for sweep in sweeps}
     stop = anyio.Event()
     failure: LoopFailed | None = None
@@ -223,7 +235,19 @@ async def _finish(sweeps: Sequence[Sweep], drained: Drained, tools: Tools, hooks
             await tools.ledger.end_run(sweep.run.id, ended)
         await show(sweep.run, tools.repo, tools.ledger, hooks.say)
         reports.append(await build(tools.ledger, replace(sweep.run, ended=ended)))
-    return Fired(reports, drained.why, drained.reason, _exit_code(reports, drained))
+    code = _exit_code(reports, drained)
+    published: list[Published] = []
+    problems: list[SweeperError] = []
+    if tools.publisher is not None and drained.why is not Why.CANCELLED:
+        for sweep, report in zip(sweeps, reports, strict=True):
+            try:
+                published += await tools.publisher.publish(
+                    replace(sweep.run, ended=report.ended), Judge(sweep.workshop)
+                )
+            except SweeperError as problem:  # what was verified is on the branch here, whatever the forge says
+                problems.append(problem)
+                code = problem.exit_code if isinstance(problem, ForgeFailed) else ForgeFailed.exit_code
+    return Fired(reports, drained.why, drained.reason, code, published, problems)
 
 
 def _exit_code(reports: Sequence[SweepReport], drained: Drained) -> int:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import anyio
 
@@ -20,8 +20,10 @@ from sweeper.backlog.tools.commandline import unwrap
 from sweeper.commands import argv
 from sweeper.config import LimitsConfig, RungConfig, SandboxConfig, SweepConfig
 from sweeper.errors import ConfigError
+from sweeper.forge.contract import Published
+from sweeper.green import Judge
 from sweeper.ground import Selection, Workshop
-from sweeper.ledger.contract import Ledger
+from sweeper.ledger.contract import Ledger, Run
 from sweeper.policy import RULES, TEST_CONFIG, Level, Scope
 from sweeper.records import Owner
 from sweeper.repo import Repo
@@ -37,7 +39,7 @@ LOCAL_FOLDERS = ("node_modules/.bin", ".venv/bin")
 class Order:
     """What is to be done. `digest`: the configuration digest of a sweep by name; equal base and digest resume.
 
-    `providers`: those that the ladders ask for models, with their keys.
+    `providers`: those that the ladders ask for models, with their keys. `secrets`: whatever else no change may hold.
     """
 
     sweeps: Mapping[str, SweepConfig]
@@ -49,15 +51,29 @@ class Order:
     sandbox: SandboxConfig = field(default_factory=SandboxConfig)
     lease: float = 60.0
     providers: tuple[Provider, ...] = ()
+    secrets: tuple[str, ...] = field(default=(), repr=False)
 
     def run_digest(self, name: str) -> str:
         """What tells this sweep's run from another one on the same base: its configuration and what was handed in."""
         return f"{self.digest(name)} {self.selection.digest}" if self.selection else self.digest(name)
 
 
+class Publisher(Protocol):
+    """How a run's tip becomes pull requests."""
+
+    async def preflight(self, sweeps: Sequence[str]) -> None:
+        """Before anything is spent. Raises ForgeFailed, DispatcherBusy."""
+
+    async def publish(self, run: Run, judge: Judge) -> Sequence[Published]:
+        """The pull requests as they were read back; `run.ended` says whether more is to come. Raises SweeperError."""
+
+
 @dataclass(frozen=True)
 class Tools:
-    """What it is done with; wired by the command line. `state`: the folder of the ledger, logs and locks."""
+    """What it is done with; wired by the command line. `state`: the folder of the ledger, logs and locks.
+
+    `publisher`: None where no pull request is wanted.
+    """
 
     repo: Repo
     ledger: Ledger
@@ -66,6 +82,7 @@ class Tools:
     owner: Owner
     state: Path
     prompts: Path | None = None
+    publisher: Publisher | None = None
 
 
 @dataclass
@@ -117,7 +134,10 @@ def workshop(
         steering=steering(config),
         severities=severities(name, config),
         prompts=tools.prompts,
-        secrets=tuple(provider.key.encode("utf-8", "surrogateescape") for provider in order.providers),
+        secrets=tuple(
+            secret.encode("utf-8", "surrogateescape")
+            for secret in (*(provider.key for provider in order.providers), *order.secrets)
+        ),
         gateway=gateway,
         protocols={provider.name: str(provider.protocol) for provider in order.providers},
         usd_per_attempt=order.limits.usd_per_attempt,

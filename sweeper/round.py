@@ -5,22 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-import anyio
-
-from sweeper.bisect import GREEN, RED, Culprits, GateBroken, Verdict, find_culprits
-from sweeper.gate import Gate, TreeVerdict, first_of
-from sweeper.ground import Ground, Workshop, prepare
+from sweeper.gate import Gate, TreeVerdict
+from sweeper.green import Piece, merge_green
+from sweeper.ground import Ground, Workshop
 from sweeper.ledger.contract import AttemptRow, Ledger, Run
-from sweeper.merge import Merged, merge
-from sweeper.records import Change, CheckResult, Evidence, Kind, Outcome
-from sweeper.report.escape import terminal
+from sweeper.records import CheckResult, Evidence, Kind, Outcome
+from sweeper.report.escape import inert
 from sweeper.suite import TestBase
-
-Seen = dict[frozenset[str], TreeVerdict]
-
-PARALLEL_PROBES = 2
-SEARCHES = 4
-UNCHANGED = TreeVerdict(False)  # of the ground itself: green, and nothing is learned of its findings
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +50,9 @@ async def close_round(workshop: Workshop, ground: Ground, ledger: Ledger, run: R
     """
     waiting = [Waiting(q.key, q.unit.title, attempt) async for q, attempt in ledger.verified(run.id)]
     gate = Gate(workshop, ground, tests, run.round)
-    merged, verdict, culprits = await _merge_green(workshop, gate, waiting)
+    pieces = [Piece(unit.key, unit.outcome.commit, _message(workshop, unit)) for unit in waiting]
+    green = await merge_green(workshop, gate, pieces)
+    merged, culprits = green.merged, green.culprits
     sent_on = []
     for unit in waiting:
         if unit.key in merged.conflicts:
@@ -71,7 +64,8 @@ async def close_round(workshop: Workshop, ground: Ground, ledger: Ledger, run: R
     done = merged.merged | dict.fromkeys(merged.empty, merged.tip)
     await ledger.close_round(run.id, run.round, merged.tip, done, [outcome for _, outcome in sent_on])
     await _note_gate(ledger, run, gate, culprits, sent_on)
-    return Barrier(merged.tip, merged.merged, tuple(sent_on), gate.base, verdict.result if verdict else None)
+    result = green.verdict.result if green.verdict else None
+    return Barrier(merged.tip, merged.merged, tuple(sent_on), gate.base, result)
 
 
 async def _note_gate(
@@ -87,111 +81,17 @@ async def _note_gate(
         "flaky": sorted(gate.base.flaky),
     }
     notes = await ledger.notes(run.id)
-    earlier = [known for known in notes.get("gate", []) if known["round"] != run.round]
+    told = notes.get("gate", [])
+    if not gate.runs and any(known["round"] == run.round for known in told):
+        return  # a resumed barrier that judged nothing new
+    earlier = [known for known in told if known["round"] != run.round]
     await ledger.note(run.id, "gate", [*earlier, entry])
-
-
-async def _merge_green(
-    workshop: Workshop, gate: Gate, waiting: Sequence[Waiting]
-) -> tuple[Merged, TreeVerdict | None, dict[str, TreeVerdict]]:
-    """The merge of the largest green set that bisection finds, its verdict, and the culprits with theirs."""
-    merged = await _merge(workshop, gate.ground, waiting)
-    if not merged.merged:
-        return merged, None, {}
-    verdict = await _judge_and_prepare(workshop, gate, merged)
-    if verdict.red:
-        verdict = await gate.confirm(await _changes(workshop, gate.ground, merged), verdict)
-    if not verdict.red:
-        return merged, verdict, {}
-    mergeable = [unit for unit in waiting if unit.key in merged.merged]
-    found, seen = await _search(workshop, gate, mergeable, verdict)
-    culprits = {unit.key: _nearest(seen, unit.key)[1] for unit in found.ejected}
-    kept = await _merge(workshop, gate.ground, found.kept)
-    green = None  # nothing was merged: the ground and what was found on it stay as they are
-    if kept.merged:
-        green = seen.get(frozenset(unit.key for unit in found.kept)) or await _judge(workshop, gate, kept)
-    # whoever fits only without the culprits was never judged with the rest: uncharged, next round
-    left = {
-        u.key: merged.conflicts.get(u.key, ()) for u in waiting if u.key not in culprits and u.key not in kept.merged
-    }
-    return replace(kept, empty=(), conflicts=left), green, culprits
-
-
-async def _search(
-    workshop: Workshop, gate: Gate, units: Sequence[Waiting], whole: TreeVerdict
-) -> tuple[Culprits[Waiting], Seen]:
-    """The culprits, every one with a verdict that stood a second look, and what was seen of all sets.
-
-    A flaky test misleads a search: once one is recognised, the search begins anew without it.
-    """
-    seen: Seen = {}
-
-    async def good(probed: Sequence[Waiting]) -> Verdict:
-        probe = await _merge(workshop, gate.ground, probed)
-        seen[frozenset(unit.key for unit in probed)] = answer = await _judge(workshop, gate, probe)
-        return RED if answer.red else GREEN
-
-    for _ in range(SEARCHES):
-        seen.clear()
-        seen[frozenset(unit.key for unit in units)] = whole
-        found = await find_culprits(units, good, parallel=PARALLEL_PROBES)
-        if await _confirmed(workshop, gate, units, found, seen):
-            return found, seen
-    raise GateBroken(
-        f"the tests misled {SEARCHES} searches for the units that break them: they are flaky",
-        hint="mend the flaky tests that the report names, or leave them out of `test`",
-    )
-
-
-async def _confirmed(
-    workshop: Workshop, gate: Gate, units: Sequence[Waiting], found: Culprits[Waiting], seen: Seen
-) -> bool:
-    for culprit in found.ejected:
-        keys, verdict = _nearest(seen, culprit.key)
-        if len(keys) == len(units):
-            continue  # the whole was confirmed before the search
-        merged = await _merge(workshop, gate.ground, [unit for unit in units if unit.key in keys])
-        if not (await gate.confirm(await _changes(workshop, gate.ground, merged), verdict)).red:
-            return False
-    return True
-
-
-async def _judge_and_prepare(workshop: Workshop, gate: Gate, merged: Merged) -> TreeVerdict:
-    """The verdict; meanwhile the merged commit is made ready, as the next round will most likely stand on it."""
-    try:
-        async with anyio.create_task_group() as group:
-            group.start_soon(prepare, workshop, merged.tip)
-            verdict = await _judge(workshop, gate, merged)
-    except ExceptionGroup as several:
-        raise first_of(several) from several
-    return verdict
-
-
-def _nearest(seen: Seen, key: str) -> tuple[frozenset[str], TreeVerdict]:
-    """The smallest red set with this unit in it and its verdict: the best evidence there is against the unit."""
-    red = ((units, verdict) for units, verdict in seen.items() if key in units and verdict.red)
-    return min(red, key=lambda each: len(each[0]))
-
-
-async def _merge(workshop: Workshop, ground: Ground, units: Sequence[Waiting]) -> Merged:
-    verified = [(unit.key, unit.outcome.commit, _message(workshop, unit)) for unit in units]
-    return await merge(workshop.repo, ground.commit, verified)
-
-
-async def _judge(workshop: Workshop, gate: Gate, merged: Merged) -> TreeVerdict:
-    if merged.tip == gate.ground.commit:
-        return UNCHANGED
-    return await gate.judge(await _changes(workshop, gate.ground, merged))
-
-
-async def _changes(workshop: Workshop, ground: Ground, merged: Merged) -> tuple[Change, ...]:
-    return tuple(await workshop.repo.changes_between(ground.commit, merged.tip))
 
 
 def _message(workshop: Workshop, unit: Waiting) -> str:
     outcome = unit.outcome
     lines = [
-        f"{workshop.name}: fix {terminal(unit.title)}",
+        f"{workshop.name}: fix {inert(unit.title)}",
         "",
         f"{outcome.evidence.before} findings before, {outcome.evidence.after} after.",
         "",

@@ -50,7 +50,7 @@ def event_of(environ: Mapping[str, str]) -> Event:
 
 
 def spare(event: Event, *, paid: bool) -> None:
-    """Raises DryRun where a ladder asks models and the pull request comes from a fork."""
+    """Raises DryRun where models or a pull request are asked for, and the run is for a pull request from a fork."""
     if event.fork and paid:
         raise DryRun("a pull request from a fork has no secrets and may write nothing, so no run is started")
 

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 
 import anyio
 
 from sweeper import agents
-from sweeper.cli import consent, event, reading, selection, signals, sweeps, watching, wiring
+from sweeper.cli import consent, event, publishing, reading, selection, signals, sweeps, watching, wiring
 from sweeper.cli.console import Console
 from sweeper.cli.options import Wanted
 from sweeper.config import Config, SweepConfig
 from sweeper.errors import ConfigError
-from sweeper.fire import Fired, fire
+from sweeper.fire import PUBLISH, Fired, fire
 from sweeper.ledger.contract import Ledger, Run
 from sweeper.live import Live
 from sweeper.order import Hooks, Order, Tools
@@ -48,13 +48,28 @@ async def drain_once(wanted: Wanted, console: Console, caught: signals.Caught, *
         async with wiring.writing(repo, settled.config) as ledger, _bench(repo, ledger, settled, console) as tools:
             order = replace(await _order(wanted, settled, tools), providers=providers)
             consent.ask(order, repo.state, console, yes=wanted.yes)
-            return await watched(order, tools, caught, console, live=live)
+            async with _publishing(settled.config, order, tools, console, wanted=wanted.pull_request) as (order, tools):
+                return await watched(order, tools, caught, console, live=live)
+
+
+@asynccontextmanager
+async def _publishing(
+    config: Config, order: Order, tools: Tools, console: Console, *, wanted: bool
+) -> AsyncIterator[tuple[Order, Tools]]:
+    """Order and tools, with a publisher where a pull request is wanted."""
+    if not wanted:
+        yield order, tools
+        return
+    async with publishing.publisher(tools.repo, tools.ledger, config, console, base=order.base) as (publisher, token):
+        yield replace(order, secrets=(token.value,)), replace(tools, publisher=publisher)
 
 
 async def _spare_and_guard(wanted: Wanted, chosen: Iterable[SweepConfig], repo: Repo, console: Console) -> None:
     """Before a key is looked for and before any sandbox is started. Raises DryRun, ConfigError."""
     started_by = event.event_of(console.environ)
-    event.spare(started_by, paid=any(agents.needs(rung) for sweep in chosen for rung in sweep.ladder))
+    event.spare(
+        started_by, paid=wanted.pull_request or any(agents.needs(rung) for sweep in chosen for rung in sweep.ladder)
+    )
     await event.guard(started_by, repo, wanted.base, trusted=wanted.trust_checkout)
 
 
@@ -126,7 +141,10 @@ async def _resume(wanted: Wanted, console: Console, *, as_json: bool, live: bool
                     wiring.workbench(repo, ledger, config, list(chosen.values()), console) as tools,
                 ):
                     consent.ask(order, repo.state, console, yes=wanted.yes)
-                    one = await watched(order, tools, caught, console, live=live)
+                    wishes = [(await ledger.notes(run.id)).get(PUBLISH, False) for run, _ in runs]
+                    publish = wanted.pull_request or any(wishes)
+                    async with _publishing(config, order, tools, console, wanted=publish) as (order, tools):
+                        one = await watched(order, tools, caught, console, live=live)
                 if one is not None:
                     fired.append(one)
                 if caught.first is not None:
@@ -176,11 +194,14 @@ def finish(fired: Sequence[Fired], caught: signals.Caught, console: Console, *, 
     """Print the reports; the exit code: of several fires the gravest."""
     code = caught.exit_code if caught.first is not None else max((each.exit_code for each in fired), default=0)
     reports = [report for each in fired for report in each.reports]
+    published = [pull for each in fired for pull in each.pull_requests]
     if as_json:
         ended = "; ".join(dict.fromkeys(each.ended or str(each.why) for each in fired))
-        console.result(report_document(reports, ended=ended, exit_code=code))
+        console.result(report_document(reports, ended=ended, exit_code=code, pull_requests=published))
     elif reports:
-        console.result("\n".join(map(report_text, reports)))
+        console.result("\n".join([*map(report_text, reports), *filter(None, [publishing.lines(published)])]))
+    for problem in (problem for each in fired for problem in each.problems):
+        console.warn("\n  ".join([f"sweeper: {problem}", *problem.hint.splitlines()]))
     if caught.first is not None:
         console.warn("interrupted; nothing is lost: `sweeper resume` goes on from here")
     return code

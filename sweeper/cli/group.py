@@ -11,6 +11,7 @@ import click
 COMMANDS: dict[str, tuple[str, str]] = {
     "run": ("sweeper.cli.run", "Drain sweeps: fix their findings, unit by unit, into a verified branch."),
     "plan": ("sweeper.cli.plan", "Show what a run would do; starts no agent and changes nothing."),
+    "pr": ("sweeper.cli.pr", "Open or update the pull request of what a run has fixed."),
     "status": ("sweeper.cli.status", "Show where each sweep stands."),
     "report": ("sweeper.cli.report", "Print the report of a run again."),
     "why": ("sweeper.cli.why", "Tell a unit's whole story, attempt by attempt."),
@@ -69,6 +70,6 @@ def sweeper() -> None:
     """Drain a backlog of findings, each unit in its own sandbox, into one verified branch.
 
     Results go to stdout, progress to stderr. Exit codes: 0 drained, 1 findings remain, 2 usage or
-    configuration, 3 the check is broken, 4 no sandbox, 5 a limit was reached, 7 another coordinator
-    is at work, 70 internal.
+    configuration, 3 the check is broken, 4 no sandbox, 5 a limit was reached, 6 the forge refused,
+    7 another coordinator is at work, 70 internal.
     """

@@ -34,6 +34,7 @@ class Wanted:
     units_per_fire: int | None = None
     wall: str | None = None
     fresh: bool = False
+    pull_request: bool = False
     yes: bool = False
     trust_checkout: bool = False
 
@@ -59,6 +60,7 @@ JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON docu
 QUIET = click.option("-q", "--quiet", is_flag=True, help="Say nothing but results and errors.")
 VERBOSE = click.option("-v", "--verbose", is_flag=True, help="Say more; show the traceback of an internal error.")
 YES = click.option("--yes", is_flag=True, help="Agree to the price of models without being asked.")
+PULL_REQUEST = click.option("--pull-request", is_flag=True, help="Push the branch and open a draft pull request.")
 LIVE = click.option("--no-live", is_flag=True, help="Lines instead of the live view.")
 
 _SANDBOX = click.Choice(["auto", "docker", "bubblewrap"])

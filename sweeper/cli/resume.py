@@ -15,6 +15,7 @@ from sweeper.cli.console import Console
 @click.argument("sweeps", nargs=-1, metavar="[SWEEP]...")
 @options.CONFIG
 @options.how
+@options.PULL_REQUEST
 @options.YES
 @options.JSON
 @options.LIVE
@@ -35,7 +36,7 @@ def command(
     """Go on with the runs that were not finished.
 
     With the check, ladder and base that they were started with, also those of a check that was given
-    on the command line.
+    on the command line. A run that was started with --pull-request goes on with it.
     """
     import anyio
 

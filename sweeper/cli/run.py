@@ -13,6 +13,7 @@ from sweeper.cli.console import Console
 @click.command(cls=options.TakesCheck)
 @options.what
 @click.option("--dry-run", is_flag=True, help="Show what would be done, like `sweeper plan`.")
+@options.PULL_REQUEST
 @options.YES
 @options.JSON
 @options.LIVE
@@ -28,6 +29,9 @@ def command(console: Console, /, dry_run: bool, as_json: bool, no_live: bool, **
     \b
         sweeper run -- ruff check .
         ruff check --output-format json . | sweeper run --from - --check "ruff check ."
+
+    With --pull-request the branch is pushed and a draft pull request opened after the first green round,
+    updated after every other, and ready when nothing more is tried.
 
     An unfinished run of the same base and configuration is gone on with. The result is the branch
     sweeper/SWEEP, with one commit per unit; your work tree is never touched.

@@ -15,6 +15,7 @@ from sweeper import agents
 from sweeper.cli.console import Console
 from sweeper.config import KEYS, Config, SandboxConfig, SweepConfig
 from sweeper.errors import NoSandbox, SandboxFailed
+from sweeper.forge.token import NAMES
 from sweeper.ledger import make_owner, open_ledger
 from sweeper.ledger.contract import Ledger
 from sweeper.records import Owner
@@ -119,8 +120,8 @@ def providers(config: Config, sweeps: Iterable[SweepConfig], console: Console) -
 
 
 def forget_keys(config: Config) -> None:
-    """Take the models' keys out of this process's environment; the console keeps what it was started with."""
-    for name in {*KEYS, *(each.key for each in config.provider.values())}:
+    """Take keys and tokens out of this process's environment; the console keeps what it was started with."""
+    for name in {*KEYS, *NAMES, config.pull_request.token, *(each.key for each in config.provider.values())}:
         os.environ.pop(name, None)
 
 

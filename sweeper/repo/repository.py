@@ -24,6 +24,7 @@ from sweeper.repo.export import CommitTree
 from sweeper.repo.objects import GITLINK, LINK, Objects
 from sweeper.repo.place import Place
 from sweeper.repo.refs import Refs
+from sweeper.repo.remote import Remotes
 from sweeper.repo.rules import Rules
 from sweeper.repo.trees import Trees
 from sweeper.repo.write import BAD_NAME, Conflict, Writer
@@ -96,6 +97,11 @@ class Repo:
     @property
     def common_dir(self) -> Path:
         return self._place.common
+
+    @property
+    def remotes(self) -> Remotes:
+        """What is elsewhere, through the user's own git."""
+        return Remotes(self._place.users)
 
     @property
     def identity(self) -> Identity:
@@ -227,6 +233,11 @@ class Repo:
     async def commit_of(self, commit: str) -> Commit:
         """Tree, parents, time and message of a commit."""
         return await to_thread.run_sync(self._writer.commit, commit)
+
+    async def paths_of(self, commit: str) -> list[str]:
+        """The paths that a commit changes against its parent."""
+        writer = self._writer
+        return await to_thread.run_sync(lambda: sorted(map(os.fsdecode, writer.deltas(writer.commit(commit)))))
 
     # --- writing ---
 

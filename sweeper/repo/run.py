@@ -254,7 +254,10 @@ def failed(args: Sequence[str], code: int, stderr: bytes, place: Path | None) ->
     """The error for a git that ended badly: command, place, code, head of what it said; a lock file's age."""
     said = stderr[:STDERR_HEAD].decode("utf-8", "backslashreplace").strip()
     where = f" in {place}" if place else ""
-    return GitFailed(f"`git {shown(args)}`{where} ended with code {code}: {said or '(silent)'}", hint=lock_hint(said))
+    what = f"`git {shown(args)}`{where} ended with code {code}: {said or '(silent)'}"
+    error = GitFailed(what, hint=lock_hint(said))
+    error.said = said
+    return error
 
 
 def lock_hint(said: str) -> str:

@@ -8,6 +8,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from sweeper.forge.contract import Published
 from sweeper.report.model import SCHEMA_VERSION, Buckets, SweepPlan, SweepReport, UnitReport
 from sweeper.report.spending import Spent
 
@@ -18,9 +19,15 @@ def document(kind: str, **content: Any) -> str:
     return json.dumps(head | {name: plain(value) for name, value in content.items()}, indent=2) + "\n"
 
 
-def report_document(reports: Sequence[SweepReport], *, ended: str = "", exit_code: int | None = None) -> str:
+def report_document(
+    reports: Sequence[SweepReport],
+    *,
+    ended: str = "",
+    exit_code: int | None = None,
+    pull_requests: Sequence[Published] = (),
+) -> str:
     """The document of `run`, `resume` and `report`; `exit_code` is None where nothing was run."""
-    return document("report", ended=ended, exit_code=exit_code, sweeps=reports)
+    return document("report", ended=ended, exit_code=exit_code, sweeps=reports, pull_requests=pull_requests)
 
 
 def plan_document(plans: Sequence[SweepPlan]) -> str:

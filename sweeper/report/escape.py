@@ -31,9 +31,23 @@ def _shown(char: str) -> str:
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
+APART = "\u200b"  # a space of no width: breaks a word's meaning, not its look
+# What a forge acts on in plain text (a commit message, a title): mentions, references to issues in all their
+# spellings, addresses, and words that keep checks from running; what a runner acts on in a log.
+ACTED_ON = re.compile(
+    r"@(?=\w)|#(?=[0-9\[])|(?i:GH-)(?=\d)|:(?=//)|:(?=:)|(?i:\[)(?=(?:skip|ci|no|actions)[ -])|\*\*\*(?=NO_CI)"
+    r"|(?i:www)(?=\.)"
+)
+
+
+def inert(text: str, limit: int = MAX_SHOWN) -> str:
+    """One line of plain text in which nothing is a mention, a reference, a link or a command."""
+    return ACTED_ON.sub(lambda found: found[0] + APART, terminal(text, limit))
+
+
 def code(text: str, limit: int = MAX_SHOWN) -> str:
     """A Markdown code span: no HTML, no mention, no reference and no link in it has a meaning."""
-    safe = terminal(text, limit)
+    safe = terminal(text, limit).replace("##[", f"##{APART}[")  # a runner reads it as a command, wherever it stands
     if not safe.strip():
         return "` `"
     longest = max((len(run) for run in re.findall("`+", safe)), default=0)

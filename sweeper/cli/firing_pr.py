@@ -1,0 +1,81 @@
+"""`sweeper pr` at work: the newest runs published, without a fire."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+from sweeper import configfile
+from sweeper.cli import publishing, reading, signals, wiring
+from sweeper.cli.console import Console
+from sweeper.config import Config, SweepConfig
+from sweeper.errors import ConfigError
+from sweeper.forge.contract import Published
+from sweeper.green import Green, Judge, Piece
+from sweeper.ledger.contract import Ledger, Run
+from sweeper.order import Order, workshop
+from sweeper.repo import Repo
+from sweeper.report.document import document
+
+
+async def publish(names: Sequence[str], given: Path | None, console: Console, *, as_json: bool) -> int:
+    """Publish the newest run of each sweep. Raises SweeperError."""
+    done: list[Published] = []
+    with signals.caught(console.warn) as caught, caught.stopping():
+        async with wiring.repository() as repo:
+            config = configfile.load(repo.top, explicit=given, environ=console.environ, overrides={}).config
+            wiring.forget_keys(config)
+            async with wiring.entered(repo, config) as ledger, AsyncExitStack() as stack:
+                runs = await _runs(ledger, names, repo)
+                publisher, _ = await stack.enter_async_context(publishing.publisher(repo, ledger, config, console))
+                for run in runs:
+                    await ledger.take_dispatcher(run.sweep)
+                    stack.push_async_callback(ledger.drop_dispatcher, run.sweep)
+                await publisher.preflight([run.sweep for run in runs])
+                for run in runs:
+                    judge = _Late(run, repo, ledger, config, console, stack)
+                    if run.tip in ("", run.base):
+                        console.say(f"{run.sweep}: run {run.id} has fixed nothing: no pull request")
+                    done += await publisher.publish(run, judge)
+    if caught.first is not None:
+        return caught.exit_code
+    console.result(document("pull_requests", pull_requests=done) if as_json else publishing.lines(done))
+    return 0
+
+
+async def _runs(ledger: Ledger, names: Sequence[str], repo: Repo) -> list[Run]:
+    newest = await reading.newest(ledger)
+    if unknown := [name for name in names if name not in newest]:
+        raise ConfigError(f"no run of a sweep {unknown[0]!r} is known", hint=f"known: {', '.join(newest)}")
+    runs = [run for name, run in newest.items() if not names or name in names]
+    if not runs:
+        raise ConfigError(f"no sweep was run in {repo.top} yet", hint="`sweeper run --pull-request` starts one")
+    return runs
+
+
+class _Late:
+    """A judge whose sandboxes are set up only where something has to be judged."""
+
+    def __init__(
+        self, run: Run, repo: Repo, ledger: Ledger, config: Config, console: Console, stack: AsyncExitStack
+    ) -> None:
+        self._run, self._repo, self._ledger = run, repo, ledger
+        self._config, self._console, self._stack = config, console, stack
+        self._judge: Judge | None = None
+
+    async def __call__(self, onto: str, pieces: Sequence[Piece]) -> Green:
+        if self._judge is None:
+            kept = SweepConfig.model_validate((await self._ledger.notes(self._run.id))["config"])
+            bench = wiring.workbench(self._repo, self._ledger, self._config, [kept], self._console)
+            tools = await self._stack.enter_async_context(bench)
+            order = Order(
+                sweeps={self._run.sweep: kept},
+                digest=lambda name: self._run.digest,
+                base=self._run.base,
+                limits=self._config.limits,
+                sandbox=self._config.sandbox,
+                lease=self._config.dispatcher.lease,
+            )
+            self._judge = Judge(workshop(self._run.sweep, kept, order, tools, self._run.id))
+        return await self._judge(onto, pieces)

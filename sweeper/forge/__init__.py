@@ -1,0 +1,1 @@
+"""Pull requests: a Protocol of few calls, GitHub behind it; what a reviewer reads, made by pure functions."""

@@ -1,0 +1,153 @@
+"""The largest green merge: changes onto a ground one by one, the gate over the whole, bisection where it is red."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+import anyio
+
+from sweeper.bisect import GREEN, RED, Culprits, GateBroken, Verdict, find_culprits
+from sweeper.gate import Gate, TreeVerdict, first_of
+from sweeper.ground import Ground, Workshop, prepare, stand_on
+from sweeper.merge import Merged, merge
+from sweeper.records import Change
+from sweeper.suite import TestBase, test_base
+
+Seen = dict[frozenset[str], TreeVerdict]
+
+PARALLEL_PROBES = 2
+SEARCHES = 4
+ELSEWHERE = 1_000_000  # numbers sandboxes that belong to no round of the run
+UNCHANGED = TreeVerdict(False)  # of the ground itself: green, and nothing is learned of its findings
+
+
+class Piece(NamedTuple):
+    """One verified change: what `commit` changes against its parent. `message`: of its commit on the branch."""
+
+    key: str
+    commit: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Green:
+    """`verdict`: the gate's on what was merged, None where nothing was. `culprits`: key -> what it broke."""
+
+    merged: Merged
+    verdict: TreeVerdict | None
+    culprits: dict[str, TreeVerdict] = field(default_factory=dict)
+
+
+async def merge_green(workshop: Workshop, gate: Gate, pieces: Sequence[Piece]) -> Green:
+    """The merge of the largest green set that bisection finds, in the order given. Raises SandboxFailed, GateBroken."""
+    repo, ground = workshop.repo, gate.ground
+    merged = await merge(repo, ground.commit, pieces)
+    if not merged.merged:
+        return Green(merged, None)
+    verdict = await _judge_and_prepare(workshop, gate, merged)
+    if verdict.red:
+        verdict = await gate.confirm(await _changes(workshop, ground, merged), verdict)
+    if not verdict.red:
+        return Green(merged, verdict)
+    mergeable = [piece for piece in pieces if piece.key in merged.merged]
+    found, seen = await _search(workshop, gate, mergeable, verdict)
+    culprits = {piece.key: _nearest(seen, piece.key)[1] for piece in found.ejected}
+    kept = await merge(repo, ground.commit, found.kept)
+    green = None  # nothing was merged: the ground and what was found on it stay as they are
+    if kept.merged:
+        green = seen.get(frozenset(piece.key for piece in found.kept)) or await _judge(workshop, gate, kept)
+    # whoever fits only without the culprits was never judged with the rest: uncharged, next round
+    left = {
+        piece.key: merged.conflicts.get(piece.key, ())
+        for piece in pieces
+        if piece.key not in culprits and piece.key not in kept.merged
+    }
+    return Green(replace(kept, empty=(), conflicts=left), green, culprits)
+
+
+async def _search(
+    workshop: Workshop, gate: Gate, pieces: Sequence[Piece], whole: TreeVerdict
+) -> tuple[Culprits[Piece], Seen]:
+    """The culprits, every one with a verdict that stood a second look, and what was seen of all sets.
+
+    A flaky test misleads a search: once one is recognised, the search begins anew without it.
+    """
+    seen: Seen = {}
+
+    async def good(probed: Sequence[Piece]) -> Verdict:
+        probe = await merge(workshop.repo, gate.ground.commit, probed)
+        seen[frozenset(piece.key for piece in probed)] = answer = await _judge(workshop, gate, probe)
+        return RED if answer.red else GREEN
+
+    for _ in range(SEARCHES):
+        seen.clear()
+        seen[frozenset(piece.key for piece in pieces)] = whole
+        found = await find_culprits(pieces, good, parallel=PARALLEL_PROBES)
+        if await _confirmed(workshop, gate, pieces, found, seen):
+            return found, seen
+    raise GateBroken(
+        f"the tests misled {SEARCHES} searches for the changes that break them: they are flaky",
+        hint="mend the flaky tests that the report names, or leave them out of `test`",
+    )
+
+
+async def _confirmed(
+    workshop: Workshop, gate: Gate, pieces: Sequence[Piece], found: Culprits[Piece], seen: Seen
+) -> bool:
+    for culprit in found.ejected:
+        keys, verdict = _nearest(seen, culprit.key)
+        if len(keys) == len(pieces):
+            continue  # the whole was confirmed before the search
+        merged = await merge(workshop.repo, gate.ground.commit, [piece for piece in pieces if piece.key in keys])
+        if not (await gate.confirm(await _changes(workshop, gate.ground, merged), verdict)).red:
+            return False
+    return True
+
+
+async def _judge_and_prepare(workshop: Workshop, gate: Gate, merged: Merged) -> TreeVerdict:
+    """The verdict; meanwhile the merged commit is made ready, as the next round will most likely stand on it."""
+    try:
+        async with anyio.create_task_group() as group:
+            group.start_soon(prepare, workshop, merged.tip)
+            verdict = await _judge(workshop, gate, merged)
+    except ExceptionGroup as several:
+        raise first_of(several) from several
+    return verdict
+
+
+def _nearest(seen: Seen, key: str) -> tuple[frozenset[str], TreeVerdict]:
+    """The smallest red set with this piece in it and its verdict: the best evidence there is against it."""
+    red = ((some, verdict) for some, verdict in seen.items() if key in some and verdict.red)
+    return min(red, key=lambda each: len(each[0]))
+
+
+async def _judge(workshop: Workshop, gate: Gate, merged: Merged) -> TreeVerdict:
+    if merged.tip == gate.ground.commit:
+        return UNCHANGED
+    return await gate.judge(await _changes(workshop, gate.ground, merged))
+
+
+async def _changes(workshop: Workshop, ground: Ground, merged: Merged) -> tuple[Change, ...]:
+    return tuple(await workshop.repo.changes_between(ground.commit, merged.tip))
+
+
+class Judge:
+    """Judges changes on another commit than a round's: on a base that moved, on somebody's commits, a part alone."""
+
+    def __init__(self, workshop: Workshop) -> None:
+        self._workshop = workshop
+        self._known: dict[tuple[str, tuple[Piece, ...]], Green] = {}
+        self._grounds: dict[str, tuple[Ground, TestBase]] = {}
+
+    async def __call__(self, onto: str, pieces: Sequence[Piece]) -> Green:
+        """The largest green merge of `pieces` on `onto`. Raises CheckBroken if the check fails there, SandboxFailed."""
+        key = (onto, tuple(pieces))
+        if key not in self._known:
+            if onto not in self._grounds:
+                ground = await stand_on(self._workshop, onto, ELSEWHERE + len(self._grounds))
+                self._grounds[onto] = (ground, await test_base(self._workshop, ground))
+            gate = Gate(self._workshop, *self._grounds[onto], ELSEWHERE + len(self._grounds) + len(self._known))
+            self._known[key] = await merge_green(self._workshop, gate, pieces)
+        return self._known[key]

@@ -1,0 +1,199 @@
+"""From a run's tip to pull requests that were read back."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
+
+from sweeper.config import PullRequestConfig
+from sweeper.errors import DispatcherBusy, ForgeFailed
+from sweeper.forge import marker
+from sweeper.forge.contract import Forge, Published, Rights
+from sweeper.forge.github import ACTIONS_BOT
+from sweeper.forge.split import OWNERS_OF, Item, Share, split
+from sweeper.forge.story import Part
+from sweeper.ledger.contract import Ledger, Run
+from sweeper.publish import where
+from sweeper.publish.branching import Branched, Branching
+from sweeper.publish.line import Judge
+from sweeper.publish.opening import UNDER_WAY, Opening
+from sweeper.publish.pieces import Piece, pieces_of
+from sweeper.publish.record import known_runs
+from sweeper.publish.tell import BOT, Teller
+from sweeper.repo import Remote, Repo
+
+CLOSED = "Nothing is left to change: the base has no finding of this sweep that a unit could fix. Closed by sweeper."
+NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._/+@=-]*")
+
+
+class Publisher:
+    """One command's way to the forge. `base`: the revision that the run was asked for."""
+
+    def __init__(
+        self, repo: Repo, ledger: Ledger, forge: Forge, remote: Remote, config: PullRequestConfig, *,
+        say: Callable[[str], None], base: str = "HEAD", owners_of: OWNERS_OF = lambda path: (),
+        clock: Callable[[], float] = time.time,
+    ) -> None:  # fmt: skip
+        self._repo, self._ledger, self._forge, self._remote, self._config = repo, ledger, forge, remote, config
+        self._say, self._base, self._owners_of, self._clock = say, base, owners_of, clock
+        self._branching = Branching(repo, ledger, forge, remote, config, say=say, clock=clock)
+        self._opening: Opening | None = None
+        self._target = ""
+
+    async def aclose(self) -> None:
+        await self._forge.aclose()
+
+    async def preflight(self, sweeps: Sequence[str]) -> None:
+        """Before anything is spent: may the token do it, is the base there, is another machine's run at it?
+
+        Raises ForgeFailed, DispatcherBusy.
+        """
+        rights = await self._forge.rights()
+        for line in rights.unknown:
+            self._say(f"pull request: {line}")
+        if rights.login == ACTIONS_BOT:
+            self._say(f"pull request: {BOT}")
+        await self._begin(rights)
+        pulls = await self._forge.find()
+        for sweep in sweeps:
+            runs = set(await known_runs(self._ledger, sweep))
+            for pull in where.mine(pulls, sweep):
+                mark = marker.read(pull.body)
+                if mark and mark.run not in runs and mark.until > self._clock():
+                    raise DispatcherBusy(
+                        f"run {mark.run} of sweep {sweep!r} is under way on another machine: {pull.url}",
+                        hint=f"wait for it, or close its pull request; {UNDER_WAY // 60} silent minutes end it",
+                    )
+
+    async def _begin(self, rights: Rights) -> Opening:
+        self._target = await self._base_branch(rights)
+        self._opening = Opening(
+            self._repo,
+            self._ledger,
+            self._forge,
+            self._config,
+            target=self._target,
+            bot=rights.login == ACTIONS_BOT,
+            say=self._say,
+            clock=self._clock,
+        )
+        return self._opening
+
+    async def _base_branch(self, rights: Rights) -> str:
+        """The branch to merge into: the configured one, the one that was swept, or the default one."""
+        asked = await self._repo.remotes.current_branch() if self._base == "HEAD" else self._base
+        wished = self._config.base or asked
+        names = [wished] if self._config.base else [wished, rights.default_branch]
+        heads = await self._remote.heads([name for name in names if NAME.fullmatch(name)])
+        found = next((name for name in names if name in heads), None)
+        if found is None:
+            raise ForgeFailed(
+                f"the remote {self._remote.url} has no branch {names[-1]!r}",
+                hint="push it first, or name the branch to merge into with [pull_request] base",
+                reason="missing",
+            )
+        if wished and found != wished:
+            self._say(f"pull request: the remote has no branch {wished}: it goes to {found}")
+        return found
+
+    async def publish(self, run: Run, judge: Judge) -> list[Published]:
+        """The run's tip as pull requests, each read back; none where nothing is fixed.
+
+        `run.ended` says whether more is to come. Raises ForgeFailed, GitFailed, CheckBroken, SandboxFailed.
+        """
+        opening = self._opening or await self._begin(await self._forge.rights())
+        teller = await Teller.of(run, self._ledger)
+        parts, notes = await self._branches(run, judge) if run.tip != run.base else ([], [])
+        done: list[Published] = []
+        index = _index(parts)
+        for number, part in enumerate(parts):
+            first = number == 0
+            told = index if first else ()
+            published, pull = await opening.open(run, part, teller, notes=notes, index=told, first=first)
+            parts[number] = replace(part, place=replace(part.place, pull=pull, tip=part.line.tip))
+            done.append(published)
+        if (whole := _index(parts)) != index:  # numbers that only their opening gave
+            done[0], _ = await opening.open(run, parts[0], teller, notes=notes, index=whole, first=True)
+        if run.ended:
+            done += await self._superfluous(run, teller, {each.number for each in done})
+        return done
+
+    async def _branches(self, run: Run, judge: Judge) -> tuple[list[Branched], list[str]]:
+        """Every part's branch pushed, and what is to be said of the base."""
+        pieces = await pieces_of(run, self._repo, self._ledger)
+        items = [Item(piece.commit, piece.paths, piece.rules) for piece in pieces]
+        shares = split(items, self._config.split, self._owners_of)
+        onto, notes = await self._onto(run)
+        parts = []
+        for share in shares:
+            own = _own(share, pieces)
+            part = await self._branching.put(run, share, own, onto, judge, whole=len(shares) == 1)
+            if part is not None:
+                parts.append(part)
+        return parts, notes
+
+    async def _onto(self, run: Run) -> tuple[str, list[str]]:
+        """The commit that the branch is to stand on, and what there is to say of it."""
+        tip = (await self._remote.heads([self._target])).get(self._target, "")
+        if not tip:
+            raise ForgeFailed(f"the base {self._target} is gone from the remote", reason="missing")
+        if tip == run.base:
+            return tip, []
+        await self._branching.bring(run, self._target, tip)
+        if await self._repo.descends(run.base, tip):
+            what = f"{self._target} on the remote lacks commits that the run stood on"
+        else:
+            what = f"{self._target} has moved on the remote"
+        said = f"{what}: every change was put on its tip {tip[:12]}, one by one, and the whole was judged again"
+        self._say(f"{run.sweep}: {said}")
+        return tip, [f"{said}."]
+
+    async def _superfluous(self, run: Run, teller: Teller, current: Collection[int]) -> list[Published]:
+        """Our open pull requests that this run has no use for: closed if that is asked for, else named."""
+        if not current and not teller.report.drained:
+            return []  # what an earlier run fixed may still be wanted
+        closed = []
+        for pull in where.mine(await self._forge.find(), run.sweep):
+            mark = marker.read(pull.body)
+            if pull.number in current or mark is None:
+                continue
+            if not self._config.auto_close:
+                self._say(f"{run.sweep}: {pull.url} has nothing left to change; [pull_request] auto_close closes such")
+            elif pull.head != mark.head:
+                self._say(f"{run.sweep}: {pull.url} has nothing left to change, but a person's commits: it stays open")
+            else:
+                await self._forge.close(pull.number, CLOSED)
+                closed.append(
+                    Published(
+                        run.sweep,
+                        mark.part,
+                        pull.number,
+                        pull.url,
+                        pull.head,
+                        pull.branch,
+                        pull.base,
+                        "closed",
+                        pull.draft,
+                    )
+                )
+        return closed
+
+
+def _own(share: Share, pieces: Sequence[Piece]) -> list[Piece]:
+    ids = set(share.ids)
+    return [piece for piece in pieces if piece.commit in ids]
+
+
+def _index(parts: Sequence[Branched]) -> list[Part]:
+    """All parts for the first one's text; nothing where there is only one."""
+    return [
+        Part(
+            label=part.share.label,
+            units=len({piece.unit for piece in part.pieces}),
+            number=part.place.pull.number if part.place.pull else None,
+        )
+        for part in parts
+        if len(parts) > 1
+    ]

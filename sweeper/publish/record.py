@@ -1,0 +1,69 @@
+"""What we remember of a published part: in the run's notes, and as a marker in the pull request for other machines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+from sweeper.ledger.contract import Ledger, Run
+
+NOTE = "pull_requests"
+RUNS = 50  # newest runs of a sweep whose records are looked at
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One part of one run. `part`: its slug, "" for the only one.
+
+    `head`: what we pushed last, or were about to push; `previous`: what of ours stood there before. `source`: the run's
+    tip that is in it, "" while the push may or may not have happened; `onto`: the commit that our line began on;
+    `form`: digest of what shapes commits. `left`: what was left out, as (title, why) pairs. `shared`: somebody else's
+    commits are below `head`, so that it is only ever added to.
+    """
+
+    part: str
+    branch: str
+    head: str
+    previous: str = ""
+    source: str = ""
+    onto: str = ""
+    form: str = ""
+    number: int | None = None
+    url: str = ""
+    left: tuple[tuple[str, str], ...] = ()
+    shared: bool = False
+
+
+async def recorded(ledger: Ledger, run: Run) -> dict[str, Record]:
+    """Part -> record, of one run."""
+    rows = (await ledger.notes(run.id)).get(NOTE, {})
+    return {part: _record(row) for part, row in rows.items()}
+
+
+async def remember(ledger: Ledger, run: Run, record: Record) -> None:
+    rows = (await ledger.notes(run.id)).get(NOTE, {})
+    await ledger.note(run.id, NOTE, {**rows, record.part: asdict(record)})
+
+
+async def known_heads(ledger: Ledger, sweep: str) -> tuple[dict[str, set[str]], set[str]]:
+    """Branch -> commits that a run of this sweep put there, or was about to; and those of them that are shared."""
+    heads: dict[str, set[str]] = {}
+    shared: set[str] = set()
+    for run in await ledger.runs(limit=RUNS, sweep=sweep):
+        for record in (await recorded(ledger, run)).values():
+            put = set(filter(None, (record.head, record.previous)))
+            heads.setdefault(record.branch, set()).update(put)
+            shared |= put if record.shared else set()
+    return heads, shared
+
+
+async def known_runs(ledger: Ledger, sweep: str) -> Sequence[str]:
+    return [run.id for run in await ledger.runs(limit=1000, sweep=sweep)]
+
+
+def _record(row: dict[str, Any]) -> Record:
+    names = {field.name for field in fields(Record)}
+    kept = {name: value for name, value in row.items() if name in names}
+    kept["left"] = tuple((title, why) for title, why in kept.get("left", ()))
+    return Record(**kept)
