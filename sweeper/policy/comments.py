@@ -138,6 +138,11 @@ def read(path: str, text: str) -> Source:
     else:
         family = BY_SUFFIX.get(suffix) or ("shell" if text.startswith("#!") else "any")
         spans = list(_scan(_lexer(family), text))
+    return source_of(text, spans)
+
+
+def source_of(text: str, spans: list[tuple[int, int, bool]]) -> Source:
+    """A text and its spans (start, end, is a comment), in order."""
     code = _blank(text, spans)
     strings = tuple((start, end) for start, end, comment in spans if not comment)
     return Source(text, code, tuple((start, end) for start, end, comment in spans if comment), strings)

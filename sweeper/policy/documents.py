@@ -52,7 +52,7 @@ def _markdown(pair: Pair) -> Iterator[Violation]:
     lost = sum((words_old - words_new).values())
     gained = sum((words_new - words_old).values())
     explained = pair.explained.removal(0, 1 << 30)
-    if lost > 8 and lost > 2 * gained and not explained:
+    if (lost > 8 or not gained) and lost > 2 * gained and not explained:
         yield Violation("content_removed", pair.path, detail=f"{lost} words are gone")
     links = Counter(_LINK.findall(pair.before.text)) - Counter(_LINK.findall(pair.after.text))
     links = Counter({link: n for link, n in links.items() if link.lstrip("](<[ ") not in pair.after.text})

@@ -155,7 +155,7 @@ def _path_rules(
 
 def _suppressions(pair: Pair) -> Iterator[Violation]:
     by_kind: dict[str, list[int]] = {}
-    for line, what in added(pair.path, pair.before.data, pair.after.data):
+    for line, what in added(pair.path, pair.before.data, pair.after.data, (pair.before.source, pair.after.source)):
         by_kind.setdefault(what, []).append(line)
     for what, lines in by_kind.items():
         yield Violation("suppression", pair.path, tuple(line for line in lines if line), what)

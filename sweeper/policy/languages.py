@@ -218,7 +218,7 @@ LANGUAGES: dict[str, Language] = {
             comments=_set("comment"),
             contents=frozenset(),
             blocks=frozenset(),
-            definitions={"block_mapping_pair": "value"},
+            definitions={},
             calls={},
         ),
     )

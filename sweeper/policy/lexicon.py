@@ -89,7 +89,7 @@ NEW: tuple[tuple[str, tuple[str, str], str], ...] = (
     ("rust", WIDE, r"\bdyn\s+(?:std::any::|any::)?Any\b"),
     ("rust", DUMMY, r"^[ \t]*let[ \t]+_\w*[ \t]*=[ \t]*&?(?:mut[ \t]+)?[\w.]+[ \t]*;"
                     r"|^[ \t]*(?:mem::)?drop\(\s*&?\w+\s*\)|\bblack_box\s*\(|^[ \t]*_[ \t]*=[ \t]"),
-    ("rust", IGNORED, r"^[ \t]*let[ \t]+_\w*[ \t]*(?::[^=\n]*)?=|\.ok\(\)[ \t]*;|\.unwrap_or_default\(\)"
+    ("rust", IGNORED, r"^[ \t]*let[ \t]+_[ \t]*(?::[^=\n]*)?=|\.ok\(\)[ \t]*;|\.unwrap_or_default\(\)"
                       r"|\.unwrap_or_else\(\s*\|_\|"
      r"|\bErr\(\s*_?\w*\s*\)[ \t]*=>[ \t]*(?:\{\s*\}|\(\))|\bcatch_unwind\b|\bif[ \t]+let[ \t]+Ok\b|\bforget\s*\("),
     ("rust", UNCHECKED, r"\.unwrap\(\)|\.expect\s*\(|\bunsafe\b|\btransmute\b|\bunwrap_unchecked\b"
@@ -111,7 +111,7 @@ NEW: tuple[tuple[str, tuple[str, str], str], ...] = (
     ("java", IGNORED, r"\bthrows\s+(?:[\w.]+\s*,\s*)*(?:Exception|Throwable)\b|@\s*SneakyThrows\b"
                       r"|\bcatch\s*\([^)]*\bignored?\s*\)"),
     ("java", NEVER, r"\b(?:if|while)\s*\(\s*(?:false|!true)\b|\bfalse\s*&&"),
-    ("java", SKIP, r"@\s*(?:Disabled\w*|Ignore\b)|\bAssumptions?\.\w+|\bassumeTrue\s*\("
+    ("java", SKIP, r"@\s*(?:[\w.]+\.)?(?:Disabled\w*|Ignore\b)|\bAssumptions?\.\w+|\bassumeTrue\s*\("
                    r"|@\s*Test\s*\([^)]*(?:enabled\s*=\s*false|expected\s*=)"),
     ("java", TRIVIAL, r"\bassertTrue\s*\(\s*(?:[^,()]*,\s*)?true\s*[,)]|\bassertFalse\s*\(\s*false"
                       r"|\bassert\w*Equals\s*\(\s*([\w.]+)\s*,\s*\1\s*[,)]|\bassertNull\s*\(\s*null"
@@ -152,7 +152,8 @@ NEW: tuple[tuple[str, tuple[str, str], str], ...] = (
                      r"|\bqDebug\b|\bcout\b\s*<<"),
     ("c cpp", WIDE, r"\bvoid\s*\*|\bstd::any\b"),
     ("c cpp", DUMMY, r"\(\s*void\s*\)\s*&?[\w.\[\]>-]+\s*;|\bmaybe_unused\b|__attribute__\s*\(\(\s*_*unused"
-                     r"|\bstd::ignore\b|\bQ_UNUSED\s*\(|\bUNUSED\s*\(|^[ \t]*[A-Za-z_]\w*[ \t]*;[ \t]*$"),
+                     r"|\bstd::ignore\b|\bQ_UNUSED\s*\(|\bUNUSED\s*\(|^[ \t]*(?!(?:return|break|continue|default"
+                     r"|else|do)\b)[A-Za-z_]\w*[ \t]*;[ \t]*$"),
     ("c cpp", IGNORED, r"\(\s*void\s*\)\s*[\w:.>-]+\s*\("),
     ("cpp", UNCHECKED, r"\b(?:reinterpret|const|static|dynamic|bit)_cast\s*<|\bconst_cast\b"),
     ("c cpp", UNCHECKED, r"\b__builtin_(?:unreachable|assume)\b|\bvolatile\b|\basm\b|__asm__"),
@@ -188,7 +189,10 @@ GONE: tuple[tuple[str, tuple[str, str], str], ...] = (
                       r"|PreAuthorize|Transactional)\b" + _VALIDATES),
     ("ruby", CHECKED, r"(?<![\w.])raise\b|(?<![\w.])fail\b|\bvalidates?\w*|\bbefore_action\b|\bbefore_filter\b"
                       r"|\bfreeze\b" + _VALIDATES),
-    ("bash", CHECKED, r"\bset[ \t]+-[a-z]*[eu]|\bset[ \t]+-[a-z]*o[ \t]+\w+|\b(?:exit|return)[ \t]+[\"$1-9]"
+    ("bash", CHECKED, r"\bset[ \t]+-[a-z]*e|\berrexit\b"),
+    ("bash", CHECKED, r"\bset[ \t]+-[a-z]*u|\bnounset\b"),
+    ("bash", CHECKED, r"\bpipefail\b"),
+    ("bash", CHECKED, r"\b(?:exit|return)[ \t]+[\"$1-9]"
                       r"|\|\|[ \t]*(?:exit|return|die|fail)\b|\btrap\b" + _VALIDATES),
     ("c cpp", CHECKED, r"\bthrow\b|\breturn[ \t]*\(?-|\babort\s*\(|\bfree\s*\(|\bif\s*\(\s*!|[!=]=\s*NULL\b"
                        r"|\bnullptr\b|\block\w*\s*[({]|\bstatic_assert\b" + _VALIDATES),

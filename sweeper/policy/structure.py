@@ -89,6 +89,9 @@ def _removed(pair: Pair, before: Outline, after: Outline, matched: Matched, dead
     for rule, what in _FATES.items():
         if lines[rule]:
             yield Violation(rule, pair.path, _places(pair, lines[rule]), f"{len(lines[rule])} {what}")
+    untested = tuple(new.head for old, new in matched.kept if old.test and not new.test)
+    if untested:
+        yield Violation("test_removed", pair.path, untested, "no longer a test")
     hidden = tuple(new.head for old, new in matched.kept if old.public and not new.public and not new.test)
     if hidden:
         yield Violation("api_changed", pair.path, hidden, "no longer public")
@@ -103,11 +106,12 @@ _FATES = {
 
 def _fate(before: Outline, after: Outline, one: Definition, new: tuple[Definition, ...]) -> str:
     """The rule that the end of a definition breaks; "" for none."""
-    if _heir(before, after, one, new) or _bound(after, one.short):
-        moved = any(other.short == one.short for other in new)
-        return "api_changed" if one.public and not one.test and not moved else ""
+    heir = _heir(before, after, one, new)
     if one.test and one.kind in ("function", "test"):
-        return "test_removed"
+        return "" if heir is not None and heir.test else "test_removed"
+    if heir is not None or _bound(after, one.short):
+        moved = any(other.short == one.short for other in new)
+        return "api_changed" if one.public and not moved else ""
     if not one.public:
         return ""  # whether its code is missed is `_less_code`'s to say
     return "api_changed" if one.kind == "value" else "removed_symbol"
@@ -122,15 +126,15 @@ def _places(pair: Pair, lines: Iterable[int]) -> tuple[int, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _heir(before: Outline, after: Outline, one: Definition, new: tuple[Definition, ...]) -> bool:
-    """Whether a new definition is this one under another name or in another place."""
+def _heir(before: Outline, after: Outline, one: Definition, new: tuple[Definition, ...]) -> Definition | None:
+    """The new definition that is this one under another name or in another place."""
     words = words_of(before, one)
     for other in new:
         if other.short == one.short and other.kind == one.kind:
-            return not other.hollow or one.hollow
+            return other if not other.hollow or one.hollow else None
         if other.kind == one.kind and alike(words, words_of(after, other)) >= ALIKE:
-            return True
-    return False
+            return other
+    return None
 
 
 def _bound(after: Outline, name: str) -> bool:
@@ -238,7 +242,7 @@ def _size(outline: Outline) -> int:
 
 # Lines that only hold others together: an import, a bracket, a handler's frame, one literal of a list.
 _FRAME = re.compile(
-    r"(?:import|from|use|using|#include|require|package|@)|[\[\](){}.,;]*\Z|(?:end|pass|try|else|finally|begin|ensure|then"
+    r"(?:import|from|use|using|#include|require|package|@|#!?\[)|[\[\](){}.,;]*\Z|(?:end|pass|try|else|finally|begin|ensure|then"
     r"|fi|done|do|esac|in)[:{]?\Z|\}?(?:except|catch|rescue|else|elif|finally)\b[^()]*[:{]?\Z|\}?catch\(\w*\)\{\Z|except.*:\Z"
     r"|[\"'][^\"']*[\"'],?(?:[\"'][^\"']*[\"'],?)*\Z"
 )
@@ -247,4 +251,6 @@ _FRAME = re.compile(
 def _says(pair: Pair, line: int) -> bool:
     """Whether a line of the base is a statement that the new version has nowhere any more."""
     text = pair.before.running[line - 1]
-    return len(text) > 2 and pair.went[text] > 0 and not _FRAME.match(text)
+    if len(text) <= 2 or not pair.went[text] or _FRAME.match(text):
+        return False
+    return not pair.new_words.issuperset(re.findall(r"\w+", pair.before.lines[line - 1]))

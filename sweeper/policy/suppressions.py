@@ -45,10 +45,16 @@ class Suppression:
         return same and self.alone <= other.alone and narrower
 
 
-def added(path: str, before: bytes, after: bytes) -> Iterator[tuple[int, str]]:
-    """(line, what) for each suppression that `after` has or widens beyond `before`; line 0 where a line is gone."""
+def added(
+    path: str, before: bytes, after: bytes, sources: tuple[Source | None, Source | None] = (None, None)
+) -> Iterator[tuple[int, str]]:
+    """(line, what) for each suppression that `after` has or widens beyond `before`; line 0 where a line is gone.
+
+    `sources`: both as their grammar reads them, where it does; without both the lexers of `comments` read them.
+    """
     old_text, new_text = decode(before), decode(after)
-    old, new = find(path, old_text), find(path, new_text)
+    old_source, new_source = sources if all(sources) else (None, None)
+    old, new = find(path, old_text, old_source), find(path, new_text, new_source)
     starts = {one.tool for one in new if not one.ends}
     old, new = _without_common(old, new)
     if not old and not new:
@@ -74,11 +80,11 @@ def added(path: str, before: bytes, after: bytes) -> Iterator[tuple[int, str]]:
             yield 0, f"widened suppression ({lost.tool}): the end of its region is gone or moved"
 
 
-def find(path: str, text: str) -> list[Suppression]:
+def find(path: str, text: str, source: Source | None = None) -> list[Suppression]:
     """All suppressions of a text (see `comments.decode`), in order of their lines."""
     if not _speaks(text):
         return []
-    source = read(path, text)
+    source = source or read(path, text)
     place = _Places(source)
     found = []
     for start, end in source.comments:

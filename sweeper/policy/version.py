@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 
 from sweeper.policy import comments
 from sweeper.policy.explain import Explained
@@ -41,6 +43,23 @@ class Version:
             return sorted(self.outline.comments), sorted(self.outline.strings)
         source = comments.read(self.path, self.text)
         return list(source.comments), list(source.strings)
+
+    @cached_property
+    def source(self) -> comments.Source | None:
+        """What the grammar takes for comments and strings, in the text itself; None where it is not sure."""
+        if self.outline is None or self.outline.broken:
+            return None
+        try:
+            text = self.data.decode()
+        except UnicodeDecodeError:
+            return None
+        spans = [(start, end, True) for start, end in self.comments] + [
+            (start, end, False) for start, end in self.strings
+        ]
+        if len(text) != len(self.data):
+            place = [0, *accumulate((byte & 0xC0) != 0x80 for byte in self.data)]
+            spans = [(place[start], place[end], comment) for start, end, comment in spans]
+        return comments.source_of(text, sorted(spans))
 
     @property
     def comments(self) -> list[tuple[int, int]]:
@@ -105,6 +124,13 @@ class Pair:
     def came(self) -> Counter[str]:
         """Lines of code that `after` has more often, without blanks."""
         return self.after.tokens - self.before.tokens
+
+    @cached_property
+    def new_words(self) -> frozenset[str]:
+        """The words of the new and changed lines of code."""
+        lines = self.after.without_comments.split("\n")
+        fresh = (lines[n - 1] for n in self.changed_lines if n <= len(lines) and self.came[self.after.running[n - 1]])
+        return frozenset(word for line in fresh for word in re.findall(r"\w+", line))
 
     @cached_property
     def went(self) -> Counter[str]:
