@@ -184,9 +184,9 @@ def _hollowed(pair: Pair, before: Outline, after: Outline, matched: Matched) -> 
 def _thinned(pair: Pair, old: Definition, new: Definition) -> bool:
     """Whether a body lost nothing but statements that findings call dead."""
     lost = Counter(old.statements) - Counter(new.statements)
-    return not Counter(new.statements) - Counter(old.statements) and sum(lost.values()) <= pair.explained.dead(
-        old.first, old.last
-    )
+    came = Counter(new.statements) - Counter(old.statements)
+    dead = pair.explained.dead(old.first, old.last)
+    return not came.keys() - {"pass", ";", "..."} and 0 < sum(lost.values()) <= dead
 
 
 def _length(outline: Outline, one: Definition) -> int:
