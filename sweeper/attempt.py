@@ -26,8 +26,9 @@ from sweeper.policy import Verdict
 from sweeper.policy.wire import Refusal, judge_rows, verdict_of
 from sweeper.records import Evidence, Finding, Kind, Outcome, Usage
 from sweeper.sandbox.contract import Facts, Name, Role
-from sweeper.trial import MAX_LINES, Bill, run_agent
+from sweeper.trial import MAX_LINES, run_agent
 from sweeper.verify import Judgement, proves_nothing, verify
+from sweeper.way import Bill
 
 CONFIGURATION_CAP = 64 << 10  # bytes of a configuration file that is looked through
 # Of several candidates without a verified change, which one's outcome is the unit's: what tells most about what to do.

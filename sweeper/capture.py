@@ -11,7 +11,9 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from sweeper.policy.content import secret_rules
 from sweeper.records import Change, Listing
+from sweeper.redact import Redactor
 from sweeper.repo import Repo
 from sweeper.sandbox.contract import Entry, EntryKind, Layer
 
@@ -78,11 +80,13 @@ async def capture(
     ref: str,
     message: str,
     when: float | None = None,
+    secrets: Sequence[bytes] = (),
 ) -> Captured:
     """Commit what counts on top of `base`, under `ref`; `when` (epoch seconds) is the commit's time, by default the
     base's own.
 
-    Equal layers give an equal commit. Raises GitFailed.
+    Equal layers give an equal commit. What holds one of `secrets` is refused here already, so that no object of the
+    repository ever does. Raises GitFailed.
     """
     entries = [entry for entry in layer.entries if entry.path and not beside_the_tree(entry.path, listing)]
     ignored = await repo.check_ignore(base, [entry.path for entry in entries if entry.path not in listing])
@@ -92,11 +96,14 @@ async def capture(
     refused = [Refused("", "too many paths were changed to look at all of them")] if layer.truncated else []
     for entry in kept:
         driver = filtered.get(entry.path, {}).get("filter", "unset")
+        path = os.fsdecode(entry.path)
         if why := refusal(entry, listing, driver):
-            refused.append(Refused(os.fsdecode(entry.path), why))
+            refused.append(Refused(path, why))
+        elif any(secret_rules(path, None, entry.data or b"", secrets)):
+            refused.append(Refused(path, "holds a known credential"))
         else:
             changes.append(change_of(entry, listing))
-    text = message.rstrip("\n") + trailers(refused, outside, dropped)
+    text = Redactor(secrets).text(message.rstrip("\n") + trailers(refused, outside, dropped))
     if when is None:
         when = (await repo.commit_of(base)).when
     commit = await repo.write_change(base, changes, text, ref, when) if changes else ""

@@ -16,6 +16,7 @@ from sweeper.configtypes import (
     Bytes,
     Command,
     CommandLine,
+    HostPort,
     Inside,
     MessageTemplate,
     Pattern,
@@ -75,11 +76,24 @@ class RungConfig(Model):
     """The clocks of this rung's agent."""
     env: dict[str, str] = {}
     """Environment variables of the agent; never a place for a credential."""
+    inject: Literal["", "file", "stdin"] = ""
+    """For a program that can't use the gateway: the provider's real key goes into its sandbox, in the file that
+    $SWEEPER_KEY_FILE names or on stdin. Needs `egress` and `budget_usd`, which each attempt is charged in full."""
+    egress: list[HostPort] = []
+    """The only addresses, as "host:port", that a program with an injected key reaches, by $HTTPS_PROXY."""
 
     @model_validator(mode="after")
     def _complete(self) -> RungConfig:
         if self.agent == "command" and not argv(self.run):
             raise ValueError('a rung with agent = "command" needs `run`')
+        if self.egress and not self.inject:
+            raise ValueError("`egress` is for a rung with `inject`: any other has no network")
+        if self.inject and (self.agent != "command" or not self.provider):
+            raise ValueError('`inject` is for agent = "command" with a `provider`: the other agents use the gateway')
+        if self.inject and (not self.egress or self.budget_usd is None):
+            raise ValueError(
+                "`inject` needs `egress`, the addresses it may reach, and `budget_usd`, as nobody can meter it"
+            )
         return self
 
 

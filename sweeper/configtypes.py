@@ -52,6 +52,12 @@ def _inside(value: str) -> str:
     return value
 
 
+def _host_port(value: str) -> str:
+    if not re.fullmatch(r"([A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:]+\]):[0-9]{1,5}", value):
+        raise ValueError('expected an address as "host:port", such as "api.example.com:443"')
+    return value.lower()
+
+
 def _branch_name(value: str) -> str:
     if ".." in value or value.endswith((".", ".lock")):
         raise ValueError("expected a name that a branch can have: no '..', no '.' or '.lock' at its end")
@@ -113,6 +119,7 @@ Bytes = Annotated[
 ]
 Command = Annotated[str | list[str], AfterValidator(_command)]
 CommandLine = Annotated[str, AfterValidator(_command)]
+HostPort = Annotated[str, AfterValidator(_host_port)]
 Inside = Annotated[str, AfterValidator(_inside)]
 Pattern = Annotated[str, AfterValidator(_pattern)]
 SweepName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"), AfterValidator(_branch_name)]

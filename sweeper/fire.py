@@ -102,7 +102,7 @@ async def _gateway(order: Order, tools: Tools) -> AsyncIterator[Gateway | None]:
         gateway = Gateway(order.providers, budget, folder=Path(folder) / "doors", slots=order.limits.slots)
         for config in order.sweeps.values():
             for rung in config.ladder:
-                if needs := agents.needs(rung):
+                if (needs := agents.needs(rung)) and not rung.inject:
                     gateway.require(needs.provider, [needs.model], tokens=rung.max_tokens)
         async with gateway:
             yield gateway
@@ -114,7 +114,7 @@ async def _hygiene(order: Order, tools: Tools, hooks: Hooks) -> None:
         return scope(config) if config else None
 
     await account(tools.ledger, tools.state / "logs")  # before the day's money is added up
-    for line in describe(await reconcile(tools.ledger, tools.backend, tools.repo, scope_of)):
+    for line in describe(await reconcile(tools.ledger, tools.backend, tools.repo, scope_of, order.known_secrets)):
         hooks.say(line)
     await _drop_old_captures(tools)
 

@@ -53,6 +53,12 @@ class Order:
     providers: tuple[Provider, ...] = ()
     secrets: tuple[str, ...] = field(default=(), repr=False)
 
+    @property
+    def known_secrets(self) -> tuple[bytes, ...]:
+        """What no change, outcome or log may hold: the providers' keys and `secrets`."""
+        keys = (provider.key for provider in self.providers)
+        return tuple(secret.encode("utf-8", "surrogateescape") for secret in (*keys, *self.secrets))
+
     def run_digest(self, name: str) -> str:
         """What tells this sweep's run from another one on the same base: its configuration and what was handed in."""
         return f"{self.digest(name)} {self.selection.digest}" if self.selection else self.digest(name)
@@ -134,10 +140,7 @@ def workshop(
         steering=steering(config),
         severities=severities(name, config),
         prompts=tools.prompts,
-        secrets=tuple(
-            secret.encode("utf-8", "surrogateescape")
-            for secret in (*(provider.key for provider in order.providers), *order.secrets)
-        ),
+        secrets=order.known_secrets,
         gateway=gateway,
         protocols={provider.name: str(provider.protocol) for provider in order.providers},
         usd_per_attempt=order.limits.usd_per_attempt,

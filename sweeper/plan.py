@@ -43,7 +43,8 @@ async def _plan(name: str, order: Order, tools: Tools, hooks: Hooks, ledger: Led
     units = [replace(await _planned(unit, config, ledger), waits_for=first) for unit, first in turns]
     if prompts:
         units = [await _prompted(planned, unit, shop, ground) for planned, (unit, _) in zip(units, turns, strict=True)]
-    for note in (why, ground.result.incomplete, *surveyed.notes):
+    plain = [f"rung {number}: {words}" for number, rung in enumerate(config.ladder, 1) if (words := _injected(rung))]
+    for note in (why, ground.result.incomplete, *surveyed.notes, *plain):
         if note:
             hooks.say(f"{name}: {note}")
     return SweepPlan(
@@ -91,7 +92,12 @@ def _line(rung: RungConfig) -> str:
     tries = f", {rung.attempts} attempts" if rung.attempts > 1 else ""
     needs = agents.needs(rung)
     what = f"{needs.model}, prompt {rung.prompt}" if needs and not rung.run else " ".join(argv(rung.run))
-    return f"{rung.agent}: {what}{tries}, at most {rung.clocks.wall:.0f} s"
+    injected = f"; {words}" if (words := _injected(rung)) else ""
+    return f"{rung.agent}: {what}{tries}, at most {rung.clocks.wall:.0f} s{injected}"
+
+
+def _injected(rung: RungConfig) -> str:
+    return f"PLAIN INJECTION: {words}" if (words := agents.injection(rung)) else ""
 
 
 def _limits(limits: LimitsConfig) -> dict[str, str]:

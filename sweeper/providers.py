@@ -45,16 +45,26 @@ def settle(
     sweeps: Iterable[SweepConfig], configured: Mapping[str, ProviderConfig], environ: Mapping[str, str]
 ) -> tuple[Provider, ...]:
     """The providers of these ladders with their keys. An empty key is a missing one. Raises ConfigError."""
-    return tuple(_provider(name, configured.get(name), environ) for name in sorted(wanted(sweeps)))
+    sweeps = list(sweeps)
+    # an injected key needs no address: its agent knows where to go
+    keys = {rung.provider for sweep in sweeps for rung in sweep.ladder if rung.inject}
+    asked = {
+        needs.provider for sweep in sweeps for rung in sweep.ladder if not rung.inject and (needs := agents.needs(rung))
+    }
+    return tuple(
+        _provider(name, configured.get(name), environ, key_alone=name in keys - asked)
+        for name in sorted(wanted(sweeps))
+    )
 
 
-def _provider(name: str, configured: ProviderConfig | None, environ: Mapping[str, str]) -> Provider:
+def _provider(name: str, configured: ProviderConfig | None, environ: Mapping[str, str], *, key_alone: bool) -> Provider:
     given = configured or ProviderConfig()
     known = KNOWN.get(name)
     protocol = given.protocol or (known.protocol if known else "")
     address = given.base_url or (known and (credential(environ, known.address) or known.base_url)) or ""
     variable = given.key or (known.key if known else "")
-    missing = [word for word, value in (("base_url", address), ("key", variable), ("protocol", protocol)) if not value]
+    parts = (("key", variable),) if key_alone else (("base_url", address), ("key", variable), ("protocol", protocol))
+    missing = [word for word, value in parts if not value]
     if missing:
         raise ConfigError(
             f"the provider {name!r} has no {missing[0]}",
@@ -66,4 +76,4 @@ def _provider(name: str, configured: ProviderConfig | None, environ: Mapping[str
             f"{variable} is not set or empty, and a rung of the ladder asks {name} for a model",
             hint=f"export {variable}=..., or take the rung off the ladder",
         )
-    return Provider(name, address, key, Protocol(protocol))
+    return Provider(name, address, key, Protocol(protocol or "openai"))

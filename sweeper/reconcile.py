@@ -32,15 +32,22 @@ class Reconciled:
 
 
 async def reconcile(
-    ledger: Ledger, backend: Backend, repo: Repo, scope_of: Callable[[Unit], Scope | None]
+    ledger: Ledger,
+    backend: Backend,
+    repo: Repo,
+    scope_of: Callable[[Unit], Scope | None],
+    secrets: Sequence[bytes] = (),
 ) -> Reconciled:
-    """Give back what dead owners hold. `scope_of`: the scope of a unit's sweep, None if it is not configured now."""
+    """Give back what dead owners hold. `scope_of`: the scope of a unit's sweep, None if it is not configured now.
+
+    `secrets`: what no capture may hold.
+    """
     stale = await ledger.stale_claims()
     salvaged = 0
     if stale:
         agents = [handle for handle in await backend.list() if handle.role == Role.AGENT]
         for claim in stale:
-            salvaged += await _salvage(claim, agents, ledger, backend, repo, scope_of)
+            salvaged += await _salvage(claim, agents, ledger, backend, repo, scope_of, secrets)
             await ledger.break_claim(claim)
     return Reconciled(len(stale), salvaged, await reap(ledger, backend))
 
@@ -73,6 +80,7 @@ async def _salvage(
     backend: Backend,
     repo: Repo,
     scope_of: Callable[[Unit], Scope | None],
+    secrets: Sequence[bytes],
 ) -> int:
     """Capture the layers of the attempt's sandboxes, as far as they ended by themselves; how many captures that made.
 
@@ -99,7 +107,7 @@ async def _salvage(
         if layer is None:
             continue
         message = salvaged_message(queued.unit, attempt.number, attempt.rung)
-        captured = await capture(layer, repo, base, snapshot.listing, in_scope, ref, message, time.time())
+        captured = await capture(layer, repo, base, snapshot.listing, in_scope, ref, message, time.time(), secrets)
         captures += bool(captured.commit)
     return captures
 

@@ -17,7 +17,8 @@ from sweeper.gateway.contract import Meter
 from sweeper.records import Usage
 from sweeper.sandbox.contract import Backend, Clocks, Name, Ran, Role, Spec, Toolchain
 from sweeper.sandbox.probing import MiniatureTree
-from sweeper.trial import PORT, READ_BYTES, end_of, forwarded, patience, tail, traffic_of, usage_of
+from sweeper.trial import READ_BYTES, end_of, tail, traffic_of
+from sweeper.way import PORT, forwarded, patience, usage_of
 
 FILE, BEFORE, AFTER = b"rehearsal.txt", b"The colour is red.\n", b"The colour is green.\n"
 PROMPT = (

@@ -1,59 +1,33 @@
 """One agent in its sandbox: started, metered, stopped, and what it left captured.
 
-An agent that asks a model gets a door to the gateway for just so long as its sandbox lives: a unix socket in the
-sandbox, which a forwarder turns into a loopback address, and a placeholder for the key. The door is closed before the
-layer is judged, so that nothing is spent afterwards.
+Its way to a model is closed before its layer is judged, so that nothing is spent afterwards.
 """
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
-from importlib import resources
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-import anyio
 
 from sweeper import agents
 from sweeper.backlog.paths import to_root
 from sweeper.capture import Captured, capture
 from sweeper.classify import Signs, Traffic, Trouble
-from sweeper.config import RungConfig
 from sweeper.ground import Ground, Workshop
 from sweeper.job import AgentRun, Job, message_of, ref_of
 from sweeper.prompt import Briefing, excerpts, render
-from sweeper.receipts import receipt_of
 from sweeper.records import Usage
-from sweeper.sandbox.contract import DOOR, INPUTS, Clocks, Facts, Name, Role, Spec
+from sweeper.sandbox.contract import Facts, Name, Role, Spec
+from sweeper.way import Bill, Way, clocks_of, forwarded, injected, usage_of, usd_of, way_of
 
 if TYPE_CHECKING:  # slow to import, and only paid agents need it
-    from sweeper.gateway import Door, Meter
+    from sweeper.gateway import Meter
 
 TAIL_BYTES = 4000
 READ_BYTES = 4 << 20  # of an agent's output that its adapter looks at
 MAX_LINES = 12
-PORT = 8790
-FORWARDER = "forwarder.py"
-PATIENCE = 60.0  # seconds that a call may wait for the provider in silence
-NO_USAGE = Usage()
-SILENCE = 0.8  # of the agent's own clocks that a silent wait may take
-
-
-@dataclass(slots=True)
-class Bill:
-    """What the agents of one attempt have used, also of those that were stopped."""
-
-    usage: Usage = field(default_factory=Usage)
-    denied: dict[str, int] = field(default_factory=dict)
-
-    def add(self, meter: Meter) -> None:
-        self.usage += usage_of(meter)
-        for kind, times in meter.refused.items():
-            self.denied[kind] = self.denied.get(kind, 0) + times
 
 
 async def run_agent(
@@ -63,7 +37,10 @@ async def run_agent(
     name = Name(workshop.run, job.unit.key, job.number, Role.AGENT, index)
     in_scope = workshop.scope.matcher(job.unit)
     meters: list[Meter] = []
-    async with _door(workshop, job, index, meters, bill) as door:
+    async with way_of(workshop, job, index, meters, bill) as door:
+        if door is not None and door.full:
+            signs = Signs(traffic=Traffic(exhausted=door.full))
+            return AgentRun(Facts(exit_code=1), signs=signs), Captured("")
         briefing = await briefing_of(workshop, ground, job)
         spec = _spec(workshop, ground, job, name, briefing, door)
         ran = await workshop.sandboxing.backend.run(spec)
@@ -78,50 +55,9 @@ async def run_agent(
         ref_of(workshop.run, job.unit.key, job.number, index),
         message_of(job, agent),
         time.time(),
+        secrets=workshop.secrets,
     )
     return agent, captured
-
-
-@asynccontextmanager
-async def _door(
-    workshop: Workshop, job: Job, index: int, meters: list[Meter], bill: Bill
-) -> AsyncIterator[tuple[Door, agents.Model] | None]:
-    rung = workshop.config.ladder[job.rung]
-    needs = agents.needs(rung)
-    if needs is None or workshop.gateway is None:
-        yield None
-        return
-    attempt = f"{workshop.run} {job.unit.key} {job.number} {index}"
-    door = await workshop.gateway.open(
-        attempt,
-        provider=needs.provider,
-        models=[needs.model],
-        micro_usd=round(_usd(workshop, rung) * 1_000_000),
-        tokens=rung.max_tokens,
-        deadline=time.time() + rung.clocks.wall,
-        patience=patience(_clocks(rung)),
-        receipt=receipt_of(workshop.sandboxing.logs, job.unit.key, job.number, index),
-    )
-    model = agents.Model(needs.model, f"http://127.0.0.1:{PORT}", door.token, workshop.protocols[needs.provider])
-    try:
-        yield door, model
-    finally:
-        with anyio.CancelScope(shield=True):
-            meters.append(await workshop.gateway.close(attempt))
-            bill.add(meters[-1])
-
-
-def patience(clocks: Clocks) -> float:
-    """Seconds that a call of an agent with these clocks may wait for the provider in silence."""
-    return min([PATIENCE, *(SILENCE * clock for clock in (clocks.first_output, clocks.idle) if clock is not None)])
-
-
-def _clocks(rung: RungConfig) -> Clocks:
-    return Clocks(wall=rung.clocks.wall, first_output=rung.clocks.first_output, idle=rung.clocks.idle)
-
-
-def _usd(workshop: Workshop, rung: RungConfig) -> float:
-    return workshop.usd_per_attempt if rung.budget_usd is None else rung.budget_usd
 
 
 def _spec(
@@ -130,34 +66,32 @@ def _spec(
     job: Job,
     name: Name,
     briefing: Briefing,
-    door: tuple[Door, agents.Model] | None,
+    way: Way | None,
 ) -> Spec:
     rung = workshop.config.ladder[job.rung]
-    start = agents.find(rung.agent).start(_task(workshop, job, briefing, door[1] if door else None))
+    start = agents.find(rung.agent).start(_task(workshop, job, briefing, way.model if way else None))
+    door, env, stdin = (way.door if way else None), dict(start.env), start.stdin
     argv, inputs = start.argv, dict(start.inputs)
-    if door:
-        argv = forwarded(argv, inputs, door[0])
+    if door is not None and rung.inject:
+        argv, stdin = injected(argv, stdin, inputs, env, door, rung)
+    elif door is not None:
+        argv = forwarded(argv, inputs, door)
     limits = workshop.sandboxing.limits
     return workshop.sandboxing.spec(
         name,
         ground.snapshot,
         argv,
         cwd=workshop.config.root,
-        stdin=start.stdin,
-        env=start.env,
+        stdin=stdin,
+        env=env,
         inputs=inputs,
         changes=ground.masks if start.masked else (),
         limits=replace(limits, memory=limits.memory * job.memory_factor),
-        clocks=_clocks(rung),
-        door=door[0].socket.parent if door else None,
+        clocks=clocks_of(rung),
+        door=door.socket.parent if door else None,
+        secrets=workshop.secrets if rung.inject else (),
         wanted=workshop.scope.matcher(job.unit),
     )
-
-
-def forwarded(argv: Sequence[str], inputs: dict[str, bytes], door: Door) -> tuple[str, ...]:
-    """`argv` with the door's socket as a loopback address; the program that makes it one is added to `inputs`."""
-    inputs[FORWARDER] = resources.files("sweeper.gateway").joinpath(FORWARDER).read_bytes()
-    return ("python3", "-I", f"{INPUTS}/{FORWARDER}", str(PORT), f"{DOOR}/{door.socket.name}", "--", *argv)
 
 
 async def briefing_of(workshop: Workshop, ground: Ground, job: Job) -> Briefing:
@@ -190,7 +124,7 @@ def _task(workshop: Workshop, job: Job, briefing: Briefing, model: agents.Model 
         title=job.unit.title,
         number=job.number,
         model=model,
-        usd=_usd(workshop, rung) if model else 0.0,
+        usd=usd_of(workshop, rung) if model else 0.0,
     )
 
 
@@ -219,10 +153,6 @@ def _seen(workshop: Workshop, job: Job, spec: Spec, facts: Facts, meter: Meter |
         tuple(sorted(meter.refused.items())) if meter else (),
         max(0.0, meter.parked.until - time.time()) if meter and meter.parked else None,
     )
-
-
-def usage_of(meter: Meter) -> Usage:
-    return Usage(meter.tokens.total_input, meter.tokens.output, meter.micro_usd)
 
 
 def traffic_of(meter: Meter) -> Traffic:

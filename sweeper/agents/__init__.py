@@ -64,7 +64,18 @@ def credential(rung: RungConfig) -> str:
     return f"{needed.provider} {needed.model}" if needed else ""
 
 
+def injection(rung: RungConfig) -> str:
+    """What a person should know of a rung with plain injection; "" for any other."""
+    if not rung.inject:
+        return ""
+    how = "on stdin" if rung.inject == "stdin" else "in a file"
+    return (
+        f"the real key of {rung.provider} goes into its sandbox ({how}), which reaches {', '.join(rung.egress)} alone; "
+        f"it can't be metered, so each attempt is charged ${rung.budget_usd or 0:.2f}"
+    )
+
+
 __all__ = [
     "AGENTS", "IMAGED", "Agent", "Left", "Model", "Needs", "Printed", "Start", "Task", "credential", "find",
-    "imaged", "needs",
+    "imaged", "injection", "needs",
 ]  # fmt: skip

@@ -37,6 +37,8 @@ def _price(order: Order) -> dict[str, str]:
                 usd = order.limits.usd_per_attempt if rung.budget_usd is None else rung.budget_usd
                 times = f", {rung.candidates} at once" if rung.candidates > 1 else ""
                 lines.append(f"{name}: rung {number}: {rung.agent} with {needs.model}, at most ${usd:.2f} each{times}")
+                if words := agents.injection(rung):
+                    lines.append(f"{name}: rung {number}: PLAIN INJECTION: {words}")
     limits = order.limits
     total = f"at most ${limits.usd_per_fire:.2f} in this run and ${limits.usd_per_day:.2f} a day"
     return {"said": "\n".join([*lines, f"money: {total}"])}

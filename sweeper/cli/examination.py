@@ -19,6 +19,7 @@ from sweeper.repo import Repo
 from sweeper.repo.run import Git
 from sweeper.sandbox.contract import Backend, Probe
 
+NOT_TRIED = "not tried here: what it would spend can't be limited"
 ENOUGH = 1 << 30  # bytes of free disk space
 
 
@@ -58,16 +59,21 @@ async def examine(explicit: Path | None, environ: Mapping[str, str]) -> list[Row
 async def _agents(config: Config, environ: Mapping[str, str]) -> list[Row]:
     """Each agent with a model, tried for real on a small file: where a run would find out unit by unit."""
     asked: dict[tuple[str, str], tuple[SweepConfig, RungConfig]] = {}
+    rows: list[Row] = []
     for sweep in config.sweep.values():
         for rung in sweep.ladder:
-            if needs := agents.needs(rung):
+            if words := agents.injection(rung):
+                rows.append(Row("agents", "injection", True, f"PLAIN INJECTION: {words}", (NOT_TRIED,)))
+            elif needs := agents.needs(rung):
                 asked.setdefault((rung.agent, needs.model), (sweep, rung))
-    rows: list[Row] = []
     if not asked:
         return rows
     started_by = event.event_of(environ)
     if started_by.fork or started_by.armed:
-        return [Row("agents", "agents", True, f"not tried: the event {started_by.name} is no place to use a key")]
+        return [
+            *rows,
+            Row("agents", "agents", True, f"not tried: the event {started_by.name} is no place to use a key"),
+        ]
     async with wiring.first_backend(config, [sweep for sweep, _ in asked.values()]) as backend:
         for (agent, model), (sweep, rung) in asked.items():
             rows.append(await _agent(backend, f"{agent} with {model}", sweep, rung, config, environ))

@@ -115,7 +115,7 @@ class Meter:
 class Door:
     """One attempt's way in. `socket` lies alone in its folder, which can be mounted read-only.
 
-    `token` is the placeholder that the agent gets as its key.
+    `token` is the placeholder that the agent gets as its key; of a tunnel it is the key itself.
     """
 
     attempt: str

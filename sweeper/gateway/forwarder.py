@@ -1,7 +1,8 @@
-"""Inside a sandbox: `python3 forwarder.py PORT SOCKET -- ARGV...`
+"""Inside a sandbox: `python3 forwarder.py PORT SOCKET [FILE SIZE] -- ARGV...`
 
 Runs ARGV with a loopback address, 127.0.0.1:PORT, that leads to the unix socket SOCKET, and ends as it ends: with its
-exit code, or by its signal. Signals are passed on. 125: the forwarder itself failed; 126 and 127 as of a shell.
+exit code, or by its signal. With FILE, the first SIZE bytes of the input become that file, for its owner to read alone.
+Signals are passed on. 125: the forwarder itself failed; 126 and 127 as of a shell.
 
 One file, standard library only, Python 3.8 or newer: it is handed in, nothing is installed.
 """
@@ -24,9 +25,12 @@ PASSED_ON = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signa
 
 
 def main(argv: List[str]) -> int:  # noqa: UP006
-    if len(argv) < 4 or argv[2] != "--" or not argv[0].isdigit():
-        fail("usage: forwarder.py PORT SOCKET -- ARGV...")
-    port, path, command = int(argv[0]), argv[1], argv[3:]
+    at = argv.index("--") if "--" in argv else 0
+    if at not in (2, 4) or not argv[at + 1 :] or not argv[0].isdigit():
+        fail("usage: forwarder.py PORT SOCKET [FILE SIZE] -- ARGV...")
+    port, path, command = int(argv[0]), argv[1], argv[at + 1 :]
+    if at == 4:
+        keep(argv[2], int(argv[3]))
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -38,6 +42,18 @@ def main(argv: List[str]) -> int:  # noqa: UP006
     child = start(command)
     threading.Thread(target=serve, args=(listener, path), daemon=True).start()
     return wait(child)
+
+
+def keep(path: str, size: int) -> None:
+    data = b""
+    while len(data) < size:
+        more = os.read(0, size - len(data))
+        if not more:
+            fail("the input has ended too early")
+        data += more
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o400)
+    os.write(descriptor, data)
+    os.close(descriptor)
 
 
 def start(command: List[str]) -> subprocess.Popen[bytes]:  # noqa: UP006

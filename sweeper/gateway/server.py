@@ -28,9 +28,10 @@ from sweeper.errors import ConfigError, SweeperError
 from sweeper.gateway.admission import Admission
 from sweeper.gateway.caller import Caller
 from sweeper.gateway.contract import Door, Meter, Provider
-from sweeper.gateway.exchange import CONNECT_SECONDS, Exchange
+from sweeper.gateway.egress import Egress
+from sweeper.gateway.exchange import CONNECT_SECONDS, Exchange, proxy_for
 from sweeper.gateway.prices import Prices
-from sweeper.gateway.spending import Account, Spending
+from sweeper.gateway.spending import Account, NoRoom, Spending
 from sweeper.gateway.throttle import Throttle
 from sweeper.receipts import Receipt
 from sweeper.redact import Redactor
@@ -76,7 +77,7 @@ class Gateway:
         self._redactor = Redactor([provider.key for provider in providers])
         self._throttles: dict[tuple[str, str], Throttle] = {}
         self._callers: dict[str, Caller] = {}
-        self._listeners: dict[str, tuple[asyncio.Server, web.Server, Path]] = {}
+        self._listeners: dict[str, tuple[asyncio.Server, web.Server | Egress, Path]] = {}
         self._session: aiohttp.ClientSession | None = None
         self._admission: Admission | None = None
 
@@ -127,8 +128,6 @@ class Gateway:
         ConfigError as `require`.
         """
         self.require(provider, models, tokens=tokens)
-        if attempt in self._callers:
-            raise ValueError(f"attempt {attempt} has an open door")
         caller = Caller(
             attempt=attempt,
             token=f"sk-sweeper-{secrets.token_urlsafe(24)}",
@@ -138,14 +137,41 @@ class Gateway:
             deadline=deadline,
             patience=patience,
         )
-        self._callers[attempt] = caller
+        return await self._opened(caller, self._server(caller))
+
+    async def tunnel(
+        self, attempt: str, *, provider: str, hosts: Collection[str], micro_usd: int, receipt: Path | None = None
+    ) -> Door | NoRoom:
+        """A door for `attempt` to `hosts` ("host:port") alone, by CONNECT; its token is the provider's real key.
+
+        Nobody can meter what passes: the attempt is charged `micro_usd` at once, or there is no room for it.
+        """
+        caller = Caller(
+            attempt=attempt,
+            token=self._provider(provider).key,
+            provider=self._provider(provider),
+            models=frozenset(),
+            account=Account(micro_usd, None, receipt=Receipt(receipt) if receipt else None),
+            deadline=math.inf,
+            patience=0.0,
+        )
+        if isinstance(refused := Spending(self._budget).charge(caller.account, micro_usd), NoRoom):
+            caller.over()
+            return refused
+        return await self._opened(caller, Egress(caller, hosts, proxy_for))
+
+    async def _opened(self, caller: Caller, server: web.Server | Egress) -> Door:
+        if caller.attempt in self._callers:
+            caller.over()
+            raise ValueError(f"attempt {caller.attempt} has an open door")
+        self._callers[caller.attempt] = caller
         try:
-            socket = await self._listen(caller)
+            socket = await self._listen(caller, server)
         except BaseException:
-            del self._callers[attempt]
+            del self._callers[caller.attempt]
             caller.over()
             raise
-        return Door(attempt, caller.token, socket)
+        return Door(caller.attempt, caller.token, socket)
 
     def meter(self, attempt: str) -> Meter:
         """What `attempt` used so far. Raises KeyError for one without an open door."""
@@ -188,14 +214,13 @@ class Gateway:
             self._throttles[key] = Throttle(self._slots, self._clock, self._jitter)
         return self._throttles[key]
 
-    async def _listen(self, caller: Caller) -> Path:
+    async def _listen(self, caller: Caller, server: web.Server | Egress) -> Path:
         folder = self._folder / secrets.token_hex(6)
         path = folder / SOCKET
         if len(os.fsencode(path)) > LONGEST_SOCKET:
             raise SweeperError(
                 f"the path of the gateway's socket is too long: {path}", hint="a folder with a shorter path, below /tmp"
             )
-        server = self._server(caller)
         folder.mkdir(mode=0o700)
         listener = await asyncio.get_running_loop().create_unix_server(server, str(path), backlog=128)
         path.chmod(0o600)

@@ -114,6 +114,15 @@ class Spending:
         # Not all of it in one call: what became of a cut one is unknown, and its retry needs room too.
         return self._hold(account, ask, min(ask.output, fits, max(ENOUGH, fits // 2)))
 
+    def charge(self, account: Account, micro_usd: int) -> NoRoom | None:
+        """Spend so much at once, if fire and day have room for it: for what nobody can meter."""
+        reservation = self._budget.reserve(micro_usd, units=0)
+        if not isinstance(reservation, Reservation):
+            return NoRoom(reservation.limit)
+        account.held_micro_usd += micro_usd
+        Hold(self, account, Ask(0, 0, None), 0, reservation).unknown(None)
+        return None
+
     def settle(self, reservation: Reservation, usage: Usage) -> None:
         self._budget.settle(reservation, usage)
         self._settled.set()

@@ -199,7 +199,7 @@ class Confinement:
     def _watched(self, namespace: Namespace, spec: Spec, stop: int, place: Place, argv: list[str]) -> Facts:
         with (
             contextlib.closing(
-                Output(spec.stdout, spec.stderr, spec.limits.output, spec.clocks, time.monotonic())
+                Output(spec.stdout, spec.stderr, spec.limits.output, spec.clocks, time.monotonic(), spec.secrets)
             ) as output,
             contextlib.closing(Process(namespace, argv, spec.stdin, self._rules)) as process,
         ):

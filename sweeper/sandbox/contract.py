@@ -172,7 +172,8 @@ class Spec:
     base of the layer (a verifier sees base + change). `env` comes on top of the backend's fixed allow-list.
     `inputs`: file name -> bytes, read-only under INPUTS. `wanted` selects the paths whose content is read.
     `door`: a folder of the coordinator with one socket in it, mounted read-only at DOOR: the only way out of a
-    sandbox without network. `deadline` (epoch seconds) is when anybody may reap it.
+    sandbox without network. `secrets` are kept out of what it prints. `deadline` (epoch seconds) is when anybody may
+    reap it.
     """
 
     name: Name
@@ -181,7 +182,7 @@ class Spec:
     stdout: Path
     stderr: Path
     cwd: str = "."
-    stdin: bytes = b""
+    stdin: bytes = field(default=b"", repr=False)
     env: Mapping[str, str] = field(default_factory=dict)
     inputs: Mapping[str, bytes] = field(default_factory=dict, repr=False)
     changes: tuple[Change, ...] = ()
@@ -189,6 +190,7 @@ class Spec:
     clocks: Clocks = Clocks()
     network: bool = False
     door: Path | None = None
+    secrets: tuple[bytes, ...] = field(default=(), repr=False)
     wanted: Callable[[bytes], bool] = nothing_wanted
     read_layer: bool = True
     caps: LayerCaps = LayerCaps()

@@ -48,7 +48,7 @@ async def live(opened: Opened, owner: Owner, spec: Spec) -> Ran:
         )
         container = await create(engine, body, str(spec.name))
         await workspaces.fill(place, container, spec)
-        output = Output(spec.stdout, spec.stderr, spec.limits.output, spec.clocks, time.monotonic())
+        output = Output(spec.stdout, spec.stderr, spec.limits.output, spec.clocks, time.monotonic(), spec.secrets)
         try:
             facts = await Running(engine, container, spec.stdin, output, lambda: workspaces.disk(place)).to_end()
         finally:

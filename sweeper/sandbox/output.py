@@ -6,9 +6,11 @@ says how much is missing. A stream that is many times the cap is `overflowing`: 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from sweeper.redact import Redactor
 from sweeper.sandbox.contract import Clock, Clocks
 
 TAIL = 64 << 10
@@ -64,10 +66,15 @@ class Capped:
 class Output:
     """stdout and stderr of one command, and which of its clocks has run out.
 
-    `cap` bounds each file, in bytes. `started` and every `now` are seconds of one monotonic clock.
+    `cap` bounds each file, in bytes. `started` and every `now` are seconds of one monotonic clock. No file holds one of
+    `secrets`.
     """
 
-    def __init__(self, stdout: Path, stderr: Path, cap: int, clocks: Clocks, started: float) -> None:
+    def __init__(
+        self, stdout: Path, stderr: Path, cap: int, clocks: Clocks, started: float, secrets: Iterable[bytes] = ()
+    ) -> None:
+        redactor = Redactor(secrets)
+        self._redacted = {1: redactor.stream(), 2: redactor.stream()}
         self._streams = {1: Capped(stdout, cap), 2: Capped(stderr, cap)}
         self._cap = cap
         self._clocks = clocks
@@ -78,7 +85,7 @@ class Output:
         """`stream` is 1 (stdout) or 2 (stderr)."""
         if data:
             self._last = now
-            self._streams[stream].write(data)
+            self._streams[stream].write(self._redacted[stream].feed(data))
 
     def start(self, now: float) -> None:
         """The command starts now: the clocks count from here."""
@@ -111,5 +118,7 @@ class Output:
 
     def close(self) -> None:
         """Write what is held back and close both files (idempotent)."""
-        for stream in self._streams.values():
+        for number, stream in self._streams.items():
+            if rest := self._redacted[number].end():
+                stream.write(rest)
             stream.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -314,3 +315,31 @@ def test_the_floor_reads_no_pydantic_where_the_command_line_shows_its_help() -> 
     assert (
         subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout == "False\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("wrong", "why"),
+    [
+        ({"inject": "file", "egress": ["a:1"], "budget_usd": 1}, "with a `provider`"),
+        ({"inject": "file", "provider": "p", "budget_usd": 1}, "needs `egress`"),
+        ({"inject": "file", "provider": "p", "egress": ["a:1"]}, "needs `egress`"),
+        ({"egress": ["a:1"]}, "is for a rung with `inject`"),
+        ({"inject": "env", "provider": "p"}, "'file' or 'stdin'"),
+        ({"inject": "file", "provider": "p", "egress": ["https://a"], "budget_usd": 1}, "host:port"),
+        ({"inject": "file", "provider": "p", "egress": ["*:443"], "budget_usd": 1}, "host:port"),
+        (
+            {"agent": "claude", "inject": "file", "provider": "p", "egress": ["a:1"], "budget_usd": 1},
+            "the other agents",
+        ),
+    ],
+)
+def test_plain_injection_is_never_half_configured(wrong: dict[str, Any], why: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(why)):
+        RungConfig(run="x", **wrong)
+    whole: dict[str, Any] = {
+        "inject": "file",
+        "provider": "p",
+        "egress": ["API.example.com:443", "[::1]:8"],
+        "budget_usd": 1,
+    }
+    assert RungConfig(run="x", **whole).egress == ["api.example.com:443", "[::1]:8"]

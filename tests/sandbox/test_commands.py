@@ -8,6 +8,7 @@ import time
 import pytest
 
 from sweeper.errors import CheckBroken
+from sweeper.redact import MARK, forms
 from sweeper.sandbox.contract import HOME, INPUTS, WORK, Clock, Clocks, Limits, Toolchain
 from tests.sandbox.conftest import MB, Box
 from tests.sandbox.trees import PlainTree
@@ -219,3 +220,17 @@ def test_the_repository_is_a_git_work_tree(box: Box) -> None:
 def test_uid_is_real(box: Box) -> None:
     expected = 65532 if os.geteuid() == 0 else os.geteuid()
     assert box.run("id -u; stat -c %u edit.py .").stdout.split() == [str(expected).encode()] * 3
+
+
+def test_c26_what_is_printed_of_a_secret_is_never_stored(box: Box) -> None:
+    """In two parts, and as base64, on both streams."""
+    secret = b"sk-secret-0123456789abcdef"
+    done = box.run(
+        "for s in 1 2; do printf sk-secret- >&$s; sleep 0.2; echo 0123456789abcdef >&$s; "
+        "printf 'a%s' sk-secret-0123456789abcdef | base64 >&$s; done; echo end",
+        secrets=(secret,),
+    )
+    assert done.stdout.endswith(b"\nend\n")
+    for printed in (done.stdout, done.stderr):
+        assert printed.count(MARK) == 2
+        assert not any(form in printed for form in forms(secret))

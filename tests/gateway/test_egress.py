@@ -1,0 +1,126 @@
+"""The tunnel of an attempt with an injected key: to the hosts of its list, charged in full."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from sweeper.budget import Budget
+from sweeper.config import LimitsConfig
+from sweeper.gateway import Door, Gateway, NoRoom, Protocol, Provider, Try
+from sweeper.receipts import receipt_of, spent
+from sweeper.records import Usage
+from tests.gateway.conftest import KEY
+
+pytestmark = pytest.mark.anyio
+
+
+@contextlib.asynccontextmanager
+async def gateway(folder: Path, usd: float = 1.0) -> AsyncIterator[tuple[Gateway, Budget]]:
+    budget = Budget(LimitsConfig(usd_per_fire=usd))
+    async with Gateway([Provider("p", "", KEY, Protocol.OPENAI)], budget, folder=folder / "doors") as started:
+        yield started, budget
+
+
+@contextlib.asynccontextmanager
+async def echoing() -> AsyncIterator[int]:
+    async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(OSError):
+            while data := await reader.read(1000):
+                writer.write(data)
+                await writer.drain()
+            writer.write(b"<end>")
+        writer.close()
+
+    server = await asyncio.start_server(echo, "127.0.0.1", 0)
+    yield server.sockets[0].getsockname()[1]
+    server.close()
+
+
+async def ask(door: Door, line: str, more: bytes = b"") -> tuple[int, bytes]:
+    """The status of the first line, and what comes after `more` was sent and the end was said."""
+    reader, writer = await asyncio.open_unix_connection(str(door.socket))
+    writer.write(f"{line}\r\nHost: x\r\n\r\n".encode())
+    head = await reader.readuntil(b"\r\n\r\n")
+    writer.write(more)
+    writer.write_eof()
+    rest = await asyncio.wait_for(reader.read(), 10)
+    writer.close()
+    return int(head.split()[1]), rest
+
+
+async def opened(gateway: Gateway, hosts: list[str], receipt: Path | None = None, usd: float = 0.25) -> Door:
+    door = await gateway.tunnel("a", provider="p", hosts=hosts, micro_usd=round(usd * 1e6), receipt=receipt)
+    assert isinstance(door, Door)
+    return door
+
+
+async def test_a_listed_host_is_reached_and_no_other(folder: Path) -> None:
+    async with gateway(folder) as (gate, _), echoing() as port:
+        door = await opened(gate, [f"127.0.0.1:{port}"])
+        assert door.token == KEY
+        assert KEY not in repr(door)
+        assert await ask(door, f"CONNECT 127.0.0.1:{port} HTTP/1.1", b"hello") == (200, b"hello<end>")
+        for target in ("127.0.0.1:1", "localhost:443", "evil.example:443", f"127.0.0.1:{port}@evil:1", ""):
+            assert (await ask(door, f"CONNECT {target} HTTP/1.1"))[0] == 403
+        assert (await ask(door, "GET http://127.0.0.1/ HTTP/1.1"))[0] == 405
+        meter = await gate.close("a")
+        assert meter.refused == {Try.HOST: 5, Try.PATH: 1}
+        assert meter.requests == 1
+
+
+async def test_it_ends_with_its_attempt(folder: Path) -> None:
+    async with gateway(folder) as (gate, _), echoing() as port:
+        door = await opened(gate, [f"127.0.0.1:{port}"])
+        reader, writer = await asyncio.open_unix_connection(str(door.socket))
+        writer.write(f"CONNECT 127.0.0.1:{port} HTTP/1.1\r\n\r\n".encode())
+        assert b"200" in await reader.readuntil(b"\r\n\r\n")
+        await gate.close("a")
+        assert await asyncio.wait_for(reader.read(), 10) == b""
+        writer.close()
+
+
+async def test_what_can_t_be_reached_is_said(folder: Path) -> None:
+    async with gateway(folder) as (gate, _):
+        door = await opened(gate, ["127.0.0.1:1"])
+        assert (await ask(door, "CONNECT 127.0.0.1:1 HTTP/1.1"))[0] == 502
+        assert gate.meter("a").requests == 0
+
+
+async def test_each_attempt_is_charged_in_full_or_not_started(folder: Path) -> None:
+    receipt = receipt_of(folder, "u", 1, 0)
+    async with gateway(folder, usd=0.4) as (gate, budget):
+        await opened(gate, ["127.0.0.1:1"], receipt)
+        meter = await gate.close("a")
+        assert (meter.micro_usd, meter.estimated_micro_usd, budget.spent) == (250_000, 250_000, 250_000)
+        assert spent(folder, "u", 1) == Usage(0, 0, 250_000)
+        refused = await gate.tunnel("b", provider="p", hosts=["127.0.0.1:1"], micro_usd=250_000)
+        assert refused == NoRoom("limits.usd_per_fire")
+        assert budget.spent == 250_000
+
+
+@pytest.mark.parametrize(("answer", "status"), [(b"200 OK", 200), (b"407 No", 502)])
+async def test_the_coordinator_s_own_proxy_is_used(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, answer: bytes, status: int
+) -> None:
+    heads: list[bytes] = []
+
+    async def proxy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        heads.append(await reader.readuntil(b"\r\n\r\n"))
+        writer.write(b"HTTP/1.1 " + answer + b"\r\n\r\nfrom the proxy")
+        writer.close()
+
+    server = await asyncio.start_server(proxy, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    monkeypatch.setenv("https_proxy", f"http://us%40er:word@127.0.0.1:{port}")
+    monkeypatch.setenv("no_proxy", "")
+    async with gateway(folder) as (gate, _):
+        door = await opened(gate, ["api.example.com:443"])
+        assert (await ask(door, "CONNECT api.example.com:443 HTTP/1.1"))[0] == status
+    server.close()
+    assert heads[0].startswith(b"CONNECT api.example.com:443 HTTP/1.1\r\n")
+    assert b"Proxy-Authorization: Basic dXNAZXI6d29yZA==" in heads[0]
