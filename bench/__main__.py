@@ -8,7 +8,7 @@ import time
 
 from bench.rows import Row, keep
 
-NAMES = ("startup", "parsing", "ledger", "coordinator", "sandboxes", "efficiency", "real", "gateway", "kills")
+NAMES = ("startup", "parsing", "ledger", "coordinator", "sandboxes", "efficiency", "real", "gateway", "kills", "matrix")
 
 
 def main(names: list[str]) -> int:

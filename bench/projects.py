@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import tarfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,11 +35,14 @@ def unused_imports(folder: Path, files: int) -> None:
     commit(folder)
 
 
-def scripted(*steps: Sequence[Any], mark: str = "") -> str:
-    """A ladder of scripted rungs, one a list of steps, as TOML. `mark` is told to every agent, to find it by."""
+def scripted(*steps: Sequence[Any], units: Mapping[str, Any] | None = None, mark: str = "") -> str:
+    """A ladder of scripted rungs, one a list of steps, as TOML. `units`: the first rung's exceptions.
+
+    `mark` is told to every agent, to find it by.
+    """
     rungs = []
-    for sequence in steps:
-        script = {"fix": [[r"(?m)^import \w+\n", ""]], "default": [sequence]}
+    for number, sequence in enumerate(steps):
+        script = {"fix": [[r"(?m)^import \w+\n", ""]], "default": [sequence], "units": {} if number else units or {}}
         head = '[[sweep.bench.ladder]]\nagent = "scripted"\n'
         rungs.append(f"{head}run = '''{json.dumps(script)}'''\nenv = {{ SWEEPER_BENCH = '{mark}' }}\n")
     return "\n".join(rungs)
