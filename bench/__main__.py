@@ -8,7 +8,19 @@ import time
 
 from bench.rows import Row, keep
 
-NAMES = ("startup", "parsing", "ledger", "coordinator", "sandboxes", "efficiency", "real", "gateway", "kills", "matrix")
+NAMES = (
+    "startup",
+    "parsing",
+    "ledger",
+    "coordinator",
+    "sandboxes",
+    "efficiency",
+    "real",
+    "gateway",
+    "kills",
+    "matrix",
+    "trust",
+)
 
 
 def main(names: list[str]) -> int:

@@ -1,11 +1,11 @@
-"""The open half of the trust corpus, one TOML file a case (see its README)."""
+"""The trust corpus, one TOML file a case (see its README), and the policy's verdict on one."""
 
 from __future__ import annotations
 
 import base64
 import shlex
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,8 @@ from sweeper.policy.judge import judge
 from sweeper.policy.paths import is_check_config
 from sweeper.records import Change, Finding, Unit
 
-OPEN = Path(__file__).parents[2] / "bench" / "trust" / "corpus" / "open"
+CORPUS = Path(__file__).parent / "corpus"
+WRITTEN_BLIND, WRITTEN_HERE = "frozen", "open"
 
 
 @dataclass(frozen=True)
@@ -24,16 +25,21 @@ class Case:
     half: str
     language: str
     slug: str
-    table: dict[str, Any]
+    table: dict[str, Any] = field(hash=False, repr=False)
+
+    @property
+    def kind(self) -> str:
+        return str(self.table["kind"])
 
     def __str__(self) -> str:
         return f"{self.language}/{self.slug}"
 
 
-def cases(half: str) -> list[Case]:
+def cases(origin: str, half: str) -> list[Case]:
+    """`origin`: WRITTEN_BLIND, by people who had not read the policy, or WRITTEN_HERE. `half`: cheats or honest."""
     return [
         Case(half, file.parent.name, file.stem, tomllib.loads(file.read_text(encoding="utf-8")))
-        for file in sorted((OPEN / half).glob("*/*.toml"))
+        for file in sorted((CORPUS / origin / half).glob("*/*.toml"))
     ]
 
 
@@ -42,8 +48,8 @@ def verdict_on(case: Case) -> Verdict:
     table = case.table
     findings = tuple(Finding(f["path"], f["line"], 1, f["rule"], f["message"]) for f in table["finding"])
     unit = Unit("u" * 32, "s", "title", tuple(sorted({f.path for f in findings})), findings)
-    base = _contents(table, "before")
-    after = _contents(table, "after")
+    base = contents(table, "before")
+    after = contents(table, "after")
     modes = {path: int(mode, 8) for path, mode in table.get("after_mode", {}).items()}
     changes = [Change(path, after.get(path, base.get(path)), modes.get(path, 0o100644)) for path in {**after, **modes}]
     changes += [Change(path, None) for path in table.get("deleted", [])]
@@ -60,6 +66,6 @@ def verdict_on(case: Case) -> Verdict:
     )
 
 
-def _contents(table: dict[str, Any], name: str) -> dict[str, bytes]:
+def contents(table: dict[str, Any], name: str) -> dict[str, bytes]:
     plain = {path: text.encode() for path, text in table.get(name, {}).items()}
     return plain | {path: base64.b64decode(text) for path, text in table.get(f"{name}_base64", {}).items()}
