@@ -43,7 +43,8 @@ class LimitReached(SweeperError):
 class ForgeFailed(SweeperError):
     """The remote or the forge refused, or could not be asked. What was verified stays on the local branch.
 
-    `reason`: a machine word (unauthorised, forbidden, missing, limited, invalid, duplicate, stale, unreachable).
+    `reason`: a machine word (unauthorised, forbidden, missing, limited, invalid, duplicate,
+    stale, occupied, unread, uncertain, unreachable).
     """
 
     exit_code = 6

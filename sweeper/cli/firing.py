@@ -60,7 +60,8 @@ async def _publishing(
     if not wanted:
         yield order, tools
         return
-    async with publishing.publisher(tools.repo, tools.ledger, config, console, base=order.base) as (publisher, token):
+    way = publishing.publisher(tools.repo, tools.ledger, config, console, base=order.base, parser=tools.parser)
+    async with way as (publisher, token):
         yield replace(order, secrets=(token.value,)), replace(tools, publisher=publisher)
 
 

@@ -7,6 +7,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 from sweeper import configfile
+from sweeper.backlog.child import Parser
 from sweeper.cli import publishing, reading, signals, wiring
 from sweeper.cli.console import Console
 from sweeper.config import Config, SweepConfig
@@ -28,7 +29,10 @@ async def publish(names: Sequence[str], given: Path | None, console: Console, *,
             wiring.forget_keys(config)
             async with wiring.entered(repo, config) as ledger, AsyncExitStack() as stack:
                 runs = await _runs(ledger, names, repo)
-                publisher, _ = await stack.enter_async_context(publishing.publisher(repo, ledger, config, console))
+                parser = Parser()
+                stack.push_async_callback(parser.aclose)
+                way = publishing.publisher(repo, ledger, config, console, parser=parser)
+                publisher, _ = await stack.enter_async_context(way)
                 for run in runs:
                     await ledger.take_dispatcher(run.sweep)
                     stack.push_async_callback(ledger.drop_dispatcher, run.sweep)

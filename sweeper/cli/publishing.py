@@ -20,12 +20,13 @@ from sweeper.repo import Repo
 from sweeper.report.escape import terminal
 
 if TYPE_CHECKING:  # slow to import: an HTTP client
+    from sweeper.backlog.child import Parser
     from sweeper.publish.publisher import Publisher
 
 
 @asynccontextmanager
 async def publisher(
-    repo: Repo, ledger: Ledger, config: Config, console: Console, *, base: str = "HEAD"
+    repo: Repo, ledger: Ledger, config: Config, console: Console, *, parser: Parser, base: str = "HEAD"
 ) -> AsyncIterator[tuple[Publisher, Token]]:
     """The publisher of this repository, and the token it has, which no change may contain.
 
@@ -53,6 +54,7 @@ async def publisher(
         chosen,
         say=console.say,
         base=base,
+        parser=parser,
     )
     try:
         yield made, token

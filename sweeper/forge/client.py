@@ -22,7 +22,7 @@ TIMEOUT = httpx2.Timeout(30.0, connect=10.0)
 LARGEST = 8_000_000  # bytes of an answer
 HEAD = 300  # characters of what a forge said that are shown
 GATEWAY = frozenset({500, 502, 503, 504})
-SENT = "it may have been done"
+UNCERTAIN = "uncertain"
 
 
 class Transient(ForgeFailed):
@@ -74,8 +74,8 @@ class Client:
     ) -> Any:
         """The answer's JSON (None for an empty one). `path` begins with "/", or is a whole address.
 
-        `once`: the request must not be repeated where it may have been carried out; Transient with `sent` then
-        leaves the question to the caller. `headers`: filled with the answer's. Raises ForgeFailed.
+        `once`: the request must not be repeated where it may have been carried out; ForgeFailed with the reason
+        "uncertain" then leaves the question to the caller. `headers`: filled with the answer's. Raises ForgeFailed.
         """
         retrying = AsyncRetrying(
             sleep=self._sleep,
@@ -177,7 +177,7 @@ class Client:
 
 def _final(problem: Transient) -> ForgeFailed:
     if problem.sent:
-        return Transient(f"{problem}; {SENT}", sent=True, hint=problem.hint)
+        return ForgeFailed(f"{problem}; it may have been done", hint=problem.hint, reason=UNCERTAIN)
     return ForgeFailed(f"{problem}; it asks to wait {problem.wait:.0f} s", hint=problem.hint, reason=problem.reason)
 
 

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from sweeper.errors import ForgeFailed
 from sweeper.forge.address import Address
-from sweeper.forge.client import Client, Transient
+from sweeper.forge.client import UNCERTAIN, Client
 from sweeper.forge.contract import Extras, PullRequest, Rights, Wanted
 from sweeper.forge.token import Token
 
@@ -100,7 +100,7 @@ class GitHub:
             if wanted.draft and NO_DRAFTS in str(problem).lower():
                 self._say("forge: this repository has no drafts; the pull request is opened as ready")
                 return await self.open(Wanted(wanted.branch, wanted.base, wanted.title, wanted.body, draft=False))
-            if problem.reason != "duplicate" and not (isinstance(problem, Transient) and problem.sent):
+            if problem.reason not in ("duplicate", UNCERTAIN):
                 raise
             # It is there already, or the answer to our own request was lost.
             for known in await self.find(wanted.branch):

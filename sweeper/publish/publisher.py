@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import replace
 
+import anyio
+
+from sweeper.backlog.child import Parser
 from sweeper.config import PullRequestConfig
 from sweeper.errors import DispatcherBusy, ForgeFailed
 from sweeper.forge import marker
 from sweeper.forge.contract import Forge, Published, Rights
 from sweeper.forge.github import ACTIONS_BOT
-from sweeper.forge.split import OWNERS_OF, Item, Share, split
+from sweeper.forge.split import Item, Share, split
 from sweeper.forge.story import Part
 from sweeper.ledger.contract import Ledger, Run
+from sweeper.ownership import owners_of
 from sweeper.publish import where
 from sweeper.publish.branching import Branched, Branching
 from sweeper.publish.line import Judge
@@ -33,11 +37,11 @@ class Publisher:
 
     def __init__(
         self, repo: Repo, ledger: Ledger, forge: Forge, remote: Remote, config: PullRequestConfig, *,
-        say: Callable[[str], None], base: str = "HEAD", owners_of: OWNERS_OF = lambda path: (),
-        clock: Callable[[], float] = time.time,
+        say: Callable[[str], None], base: str = "HEAD", parser: Parser,
+        clock: Callable[[], float] = time.time, sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
     ) -> None:  # fmt: skip
         self._repo, self._ledger, self._forge, self._remote, self._config = repo, ledger, forge, remote, config
-        self._say, self._base, self._owners_of, self._clock = say, base, owners_of, clock
+        self._say, self._base, self._parser, self._clock, self._sleep = say, base, parser, clock, sleep
         self._branching = Branching(repo, ledger, forge, remote, config, say=say, clock=clock)
         self._opening: Opening | None = None
         self._target = ""
@@ -78,6 +82,7 @@ class Publisher:
             bot=rights.login == ACTIONS_BOT,
             say=self._say,
             clock=self._clock,
+            sleep=self._sleep,
         )
         return self._opening
 
@@ -123,8 +128,7 @@ class Publisher:
     async def _branches(self, run: Run, judge: Judge) -> tuple[list[Branched], list[str]]:
         """Every part's branch pushed, and what is to be said of the base."""
         pieces = await pieces_of(run, self._repo, self._ledger)
-        items = [Item(piece.commit, piece.paths, piece.rules) for piece in pieces]
-        shares = split(items, self._config.split, self._owners_of)
+        shares = await self._shares(run, pieces)
         onto, notes = await self._onto(run)
         parts = []
         for share in shares:
@@ -133,6 +137,16 @@ class Publisher:
             if part is not None:
                 parts.append(part)
         return parts, notes
+
+    async def _shares(self, run: Run, pieces: Sequence[Piece]) -> list[Share]:
+        items = [Item(piece.commit, piece.paths, piece.rules) for piece in pieces]
+        if self._config.split != "owners":
+            return split(items, self._config.split)
+        paths = sorted({path for item in items for path in item.paths})
+        ownership = await owners_of(self._repo, self._parser, run.base, paths)
+        for note in ownership.notes:
+            self._say(f"{run.sweep}: {note}")
+        return split(items, "owners", lambda path: ownership.of.get(path, ()))
 
     async def _onto(self, run: Run) -> tuple[str, list[str]]:
         """The commit that the branch is to stand on, and what there is to say of it."""
