@@ -147,9 +147,11 @@ def _outside(facts: Facts, signs: Signs) -> Classified | None:
 def _own(facts: Facts, signs: Signs) -> Classified | None:
     """What an agent that has a model did instead of a change."""
     traffic, trouble = signs.traffic, signs.trouble
+    if traffic is not None and traffic.declined:
+        return Classified(Kind.DECLINED)
     if trouble in (Trouble.TURNS, Trouble.BUDGET):
         return Classified(Kind.NO_CHANGE, str(trouble))
-    if trouble is Trouble.DECLINED or (traffic is not None and traffic.declined):
+    if trouble is Trouble.DECLINED:
         return Classified(Kind.DECLINED)
     if signs.denied:
         return Classified(Kind.NEEDS_INPUT, f"was denied {', '.join(sorted(set(signs.denied))[:5])}")

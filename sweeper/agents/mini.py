@@ -31,6 +31,7 @@ def start(task: Task) -> Start:
         "MSWEA_CONFIGURED": "true",
         "MSWEA_COST_TRACKING": "ignore_errors",
         "MSWEA_SILENT_STARTUP": "1",
+        "MSWEA_MODEL_RETRY_STOP_AFTER_ATTEMPT": "3",  # of ten, for minutes, even of a request that is refused for good
         "LITELLM_LOCAL_MODEL_COST_MAP": "True",
     }
     if model.protocol == "openai":
@@ -48,5 +49,6 @@ def read(printed: Printed) -> Left:
     if any(mark in said + wrong for mark in LIMITS):
         return Left(said, trouble=Trouble.TURNS, words=wrong)
     failed = "Traceback" in said + wrong or "litellm." in wrong
-    trouble = words.error(wrong + said) if failed else None
+    # after the frames of its traceback: their source lines name every error that there is
+    trouble = words.error(wrong.rpartition("╯")[2]) or words.error(wrong + said) if failed else None
     return Left(said, trouble=trouble, words=wrong if failed else "")

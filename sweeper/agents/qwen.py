@@ -81,6 +81,7 @@ def _trouble(last: dict[str, Any], claimed: str) -> Trouble | None:
         return Trouble.TURNS
     if last.get("is_error"):
         return words.error(wrong or claimed) or Trouble.UNKNOWN
-    if claimed.startswith("[API Error"):
-        return words.error(claimed) or Trouble.UNKNOWN
+    _, broken, why = claimed.rpartition("[API Error")  # also in the middle of an answer
+    if broken and why.rstrip().endswith("]"):
+        return words.error(why) or Trouble.UNKNOWN
     return words.prose(claimed)

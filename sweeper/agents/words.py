@@ -32,7 +32,7 @@ ERRORS = (
     ),
     (Trouble.UNREACHABLE, r"econnrefused|connection refused|enotfound|fetch failed|\b502\b|can't be reached"),
     (Trouble.SERVER, r"internal server error|\b50[04]\b|api_error|server_error"),
-    (Trouble.BAD_REQUEST, r"invalid_request|bad request|\b4(00|04|13|22)\b"),
+    (Trouble.BAD_REQUEST, r"invalid_request|bad.?request|\b4(00|04|13|22)\b"),
 )
 ERROR = re.compile("|".join(f"(?P<{trouble.name}>{pattern})" for trouble, pattern in ERRORS), re.IGNORECASE)
 DECLINES = re.compile(
@@ -76,7 +76,8 @@ def document(printed: bytes) -> dict[str, Any]:
 
 def error(words: str) -> Trouble | None:
     """What an error message is about, None if it fits nothing known. Earlier kinds outrank later ones."""
-    found = {match.lastgroup for match in ERROR.finditer(words[:20_000])}
+    flat = " ".join(words[:20_000].split())  # some are printed into columns
+    found = {match.lastgroup for match in ERROR.finditer(flat)}
     return next((trouble for trouble, _ in ERRORS if trouble.name in found), None)
 
 

@@ -126,8 +126,7 @@ class Exchange:
                 clamp(call.route, call.body, hold.output, caller.provider.base_url)
             async with asyncio.timeout(_seconds(caller.deadline - self._clock())):
                 return await self._forward(call, throttle, hold, reader)
-        except TimeoutError:
-            caller.failed(Error.CUT)
+        except TimeoutError:  # the attempt's own clock, and no failure of the provider
             return _cut(call)
         finally:
             if not hold.settled:

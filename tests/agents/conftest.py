@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import secrets
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
@@ -12,29 +11,13 @@ from typing import Any
 
 import pytest
 
-from sweeper.testing.model_script import Asked, Edit, Read, Reply, Say, Script, do, turns
+from sweeper.testing.model_script import Script
 from sweeper.testing.model_server import ModelServer, serving
 from tests.agents.programs import installed
+from tests.agents.scripts import fixing_units
 from tests.fire.project import CHECK, Ended, Project
 
 KEY = f"sk-real-{secrets.token_hex(20)}-ZYX"  # of this process: other tests that run beside it have others
-OLD = "import ast\nimport bisect\n"
-VARIABLES = {"anthropic": "ANTHROPIC", "openai": "OPENAI"}
-MODELS = {"claude": "claude-sonnet-4-5", "opencode": "claude-sonnet-4-5", "gemini": "gemini-2.5-pro"}
-
-
-def unit_of(asked: Asked) -> str:
-    """The file that a request's prompt is about."""
-    found = re.search(r'"files": \[\s*"([^"]+)"', asked.text)
-    return found[1] if found else ""
-
-
-def fixing_units(asked: Asked) -> Reply:
-    """Mends the unit that the prompt names."""
-    path = f"/swept/{unit_of(asked)}"
-    if not asked.tools:  # it takes edits as text
-        return do(Edit(unit_of(asked), OLD, ""))
-    return turns(do(Read(path)), do(Edit(path, OLD, "")), Say("Fixed both unused imports."))(asked)
 
 
 class Sweeping:

@@ -14,8 +14,10 @@ import pytest
 from sweeper.config import RungConfig, SweepConfig
 from sweeper.errors import ConfigError
 from sweeper.order import with_default_ladder
-from sweeper.testing.model_script import Asked, Edit, Fail, Read, Reply, Say, do, turns
+from sweeper.testing.model_script import Asked, Fail, Reply
 from tests.agents.conftest import KEY, Sweeping
+from tests.agents.scripts import changing
+from tests.agents.test_programs import LONG, MANY, needs
 from tests.fire.project import COMMAND
 
 SLOW = pytest.mark.slow
@@ -103,15 +105,18 @@ def test_the_price_is_shown_and_asked_once(sweeping: Callable[..., Sweeping]) ->
 
 
 def rehearsed(asked: Asked) -> Reply:
-    path = "/swept/rehearsal.txt"
-    return turns(do(Read(path)), do(Edit(path, "The colour is red.\n", "The colour is green.\n")), Say("done"))(asked)
+    return changing("rehearsal.txt", "The colour is red.\n", "The colour is green.\n")(asked)
 
 
 @SLOW
-@pytest.mark.parametrize("agent", ["claude", "codex"])
-def test_doctor_proves_that_an_agent_works(sweeping: Callable[..., Sweeping], agent: str) -> None:
+@pytest.mark.parametrize("sandbox", ["bubblewrap", pytest.param("docker", marks=[pytest.mark.docker, LONG])])
+@pytest.mark.parametrize("agent", MANY)
+def test_doctor_proves_that_an_agent_works(
+    sweeping: Callable[..., Sweeping], agent: str, sandbox: str, request: pytest.FixtureRequest
+) -> None:
+    needs(request, sandbox)
     sweep = sweeping(rehearsed)
-    sweep.configure({"agent": agent}, top='[sandbox]\nbackend = "bubblewrap"')
+    sweep.configure({"agent": agent}, top=f'[sandbox]\nbackend = "{sandbox}"')
     said = sweep.project.sweeper("doctor", env=sweep.environment(agent))
     assert said.code == 0, said.out
     assert f"ok  agent {agent}" in said.out

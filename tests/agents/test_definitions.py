@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 
@@ -37,6 +38,18 @@ def test_an_agent_is_pinned_and_hashed(name: str) -> None:
         packages = json.loads(context["package-lock.json"])["packages"]
         assert all("resolved" not in each for each in packages.values())
         assert all("integrity" in each for path, each in packages.items() if path and not each.get("inBundle"))
+
+
+@pytest.mark.parametrize("name", sorted(agents.IMAGED))
+def test_the_documented_version_is_the_pinned_one(name: str) -> None:
+    context = build_context(name, b"", agent=True)
+    if "package.json" in context:
+        (pin,) = json.loads(context["package.json"])["dependencies"].values()
+    else:
+        pin = context["requirements.in"].decode().strip().partition("==")[2]
+    docs = (Path(__file__).parents[2] / "docs" / "agents.md").read_text()
+    (row,) = [line for line in docs.splitlines() if line.startswith(f"| `{name}` |")]
+    assert f" {pin} (" in row
 
 
 @pytest.mark.parametrize("name", sorted(agents.IMAGED))

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.agents.conftest import Sweeping
-from tests.agents.test_programs import MANY, ONE
+from tests.agents.scripts import ONE
+from tests.agents.test_programs import MANY
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,13 +13,17 @@ from sweeper.agents import words
 from sweeper.agents.masks import MASKED, hides
 from sweeper.classify import Signs, Traffic, Trouble, before_verify
 from sweeper.records import Kind
-from sweeper.sandbox.contract import Facts
+from sweeper.sandbox.contract import Clock, Facts
+from tests.agents.scripts import FAILURES
 
 CORPUS = Path(__file__).parent.parent / "data" / "agents"
 CASES = json.loads((CORPUS / "corpus.json").read_text())
 
 
-def read(case: dict[str, object]) -> agents.Left:
+TRANSCRIPTS = {path.name for path in CORPUS.iterdir()} - {"corpus.json"}
+
+
+def read(case: dict[str, Any]) -> agents.Left:
     def bytes_of(name: str) -> bytes:
         file = case.get(name)
         return (CORPUS / str(file)).read_bytes() if file else b""
@@ -27,17 +32,45 @@ def read(case: dict[str, object]) -> agents.Left:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case['agent']}-{case['name']}")
-def test_a_transcript_has_its_one_class(case: dict[str, object]) -> None:
+def test_a_transcript_has_its_one_class(case: dict[str, Any]) -> None:
     left = read(case)
     assert (str(left.trouble) if left.trouble else None) == case["trouble"]
     if tokens := case.get("tokens"):
         assert left.usage is not None
         assert [left.usage.input_tokens, left.usage.output_tokens] == tokens
     assert list(left.denied) == case.get("denied", [])
-    facts = Facts(exit_code=int(str(case["exit"])))
-    found = before_verify(facts, changed=False, signs=Signs(left.trouble, None, left.denied))
-    assert found is not None
-    assert str(found.kind) == case["kind"]
+    clock = Clock(case["clock"]) if case.get("clock") else None
+    facts = Facts(exit_code=case["exit"], signal=case.get("signal"), clock=clock)
+    silent = not case["stdout"] and not case["stderr"]
+    found = before_verify(
+        facts, changed=case.get("changed", False), signs=Signs(left.trouble, traffic(case), left.denied, silent)
+    )
+    assert (str(found.kind) if found else None) == case["kind"]
+    assert (found.reason if found else None) == case.get("reason", found and found.reason)
+
+
+def traffic(case: dict[str, Any]) -> Traffic | None:
+    """What the gateway saw of a recorded run; samples from elsewhere had none."""
+    if "requests" not in case:
+        return None
+    error, account = (Trouble(case[name]) if case[name] else None for name in ("error", "account"))
+    more = [case[name] for name in ("parked", "exhausted", "failing", "declined")]
+    return Traffic(case["requests"], error, account, *more)
+
+
+def test_every_agent_is_recorded_on_every_failure() -> None:
+    """`python -m tests.agents.record` adds what is missing."""
+    recorded = {(case["agent"], case["name"]) for case in CASES if "requests" in case}
+    assert recorded == {(agent, f"run-{failure}") for agent in agents.IMAGED for failure in FAILURES}
+    assert {name for case in CASES for name in (case["stdout"], case["stderr"]) if name} == TRANSCRIPTS
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if "requests" in case], ids=lambda case: case["stdout"])
+def test_a_recorded_class_is_the_right_one(case: dict[str, Any]) -> None:
+    failure = FAILURES[case["name"].removeprefix("run-")]
+    right = (None, None) if failure.verified else failure.ends(case["agent"])
+    assert (case["kind"], case["reason"]) == right
+    assert case["changed"] == failure.verified
 
 
 @pytest.mark.parametrize("name", sorted(agents.AGENTS))
@@ -101,6 +134,28 @@ def test_d18_a_context_overflow_climbs() -> None:
 def test_a_recovered_error_is_none() -> None:
     assert kind(Signs(None, Traffic(5, Trouble.OVERLOADED))) == (Kind.NO_CHANGE, "no change")
     assert kind(Signs(Trouble.OVERLOADED, Traffic(5, Trouble.OVERLOADED)), 1) == (Kind.TRANSIENT, "overloaded")
+
+
+def test_an_agent_that_asks_in_vain_until_its_clock_is_not_to_blame() -> None:
+    facts = Facts(exit_code=None, signal=9, clock=Clock.WALL)
+    failing = Traffic(4, Trouble.SERVER, failing=True)
+    assert before_verify(facts, changed=False, signs=Signs(None, failing)) == (Kind.TRANSIENT, "server")
+    recovered = Traffic(4, Trouble.SERVER)
+    assert before_verify(facts, changed=False, signs=Signs(None, recovered)) == (Kind.TIMED_OUT, "wall")
+
+
+def test_d23_a_refusal_that_an_agent_hides_is_one() -> None:
+    assert kind(Signs(None, Traffic(2, declined=True))) == (Kind.DECLINED, "")
+
+
+def test_a_status_that_looks_like_a_signal_is_an_error() -> None:
+    facts = Facts(exit_code=None, signal=16)  # Gemini CLI exits with 400
+    bad = Traffic(1, Trouble.BAD_REQUEST, failing=True)
+    assert before_verify(facts, changed=False, signs=Signs(Trouble.BAD_REQUEST, bad)) == (
+        Kind.UNCLASSIFIED,
+        "bad_request",
+    )
+    assert before_verify(facts, changed=False, signs=Signs(None, bad)) == (Kind.UNCLASSIFIED, "signal 16")
 
 
 def test_money() -> None:

@@ -15,7 +15,8 @@ import pytest
 
 from sweeper.testing.model_script import Asked, Do, Edit, Fail, Read, Reply, Run, Say, do, storm, turns
 from sweeper.testing.model_server import ModelServer, compose
-from tests.agents.conftest import KEY, OLD, Sweeping, fixing_units, unit_of
+from tests.agents.conftest import KEY, Sweeping
+from tests.agents.scripts import OLD, fixing_units, unit_of
 from tests.agents.watching import Watcher, files_with, objects_with, seen_by_model
 from tests.fire.project import COMMAND, Ended
 
