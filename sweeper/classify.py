@@ -19,6 +19,7 @@ from sweeper.sandbox.contract import Clock, Facts
 MEMORY = "memory"
 EXCHANGED = "exchanged "
 CANNOT_START = (126, 127)
+SIGKILL = 9
 MAX_PAIRS = 8
 MONEY = "limits."  # what the reason of an attempt begins with that the fire's or the day's money ended
 NEVER_CALLED = "ended before it called its model"
@@ -109,6 +110,8 @@ def before_verify(facts: Facts, *, changed: bool, signs: Signs = NOTHING) -> Cla
         return Classified(Kind.NO_CHANGE, "disk full")
     if facts.exit_code in CANNOT_START or signs.trouble is Trouble.ROOT:
         return Classified(Kind.REFUSED, "agent cannot start")
+    if facts.signal == SIGKILL:  # no clock of ours, not out of memory: whoever killed it, it was not the agent's end
+        return Classified(Kind.TRANSIENT, "the sandbox was killed from outside")
     # some agents exit with an error's status, which as a byte looks like a signal: 400 ends as 144, as signal 16 would
     if signal and signs.trouble in (None, Trouble.DECLINED, Trouble.QUESTION):
         return Classified(Kind.UNCLASSIFIED, f"signal {signal}")

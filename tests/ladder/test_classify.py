@@ -21,6 +21,7 @@ from sweeper.sandbox.contract import Clock, Facts
         (Facts(139), Kind.UNCLASSIFIED, "signal 11"),
         (Facts(None, signal=9, clock=Clock.WALL), Kind.TIMED_OUT, "wall"),
         (Facts(None, signal=9, clock=Clock.IDLE), Kind.TIMED_OUT, "idle"),
+        (Facts(None, signal=9), Kind.TRANSIENT, "the sandbox was killed from outside"),
         (Facts(1, disk_full=True), Kind.NO_CHANGE, "disk full"),
         (Facts(None, signal=9, oom=True), Kind.TRANSIENT, "memory"),
         (Facts(137, oom=True), Kind.TRANSIENT, "memory"),
