@@ -17,6 +17,7 @@ NAMES = (
     "efficiency",
     "real",
     "gateway",
+    "batching",
     "kills",
     "matrix",
     "trust",

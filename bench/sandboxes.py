@@ -30,6 +30,7 @@ from sweeper.repo import Repo
 from sweeper.sandbox.bubblewrap import Bubblewrap
 from sweeper.sandbox.contract import Backend, Name, Role, Snapshot, Toolchain
 from sweeper.sandbox.docker import Docker
+from sweeper.verifiers import Verifiers
 
 FILES, FOLDERS, AT_ONCE, TIMES = 2000, 40, 4, 80
 IMAGE = "debian:bookworm-slim"
@@ -123,7 +124,7 @@ def _workshop(kind: str, backend: Backend, repo: Repo, parser: Parser, store: Pa
     sandboxing = Sandboxing(backend, logs=store / "logs")
     check = Check(sandboxing, parser, recognise(NO_CHECK), NO_CHECK, ())
     config = SweepConfig(check=list(NO_CHECK), ladder=[RungConfig(run=["sh", "-c", EDIT])])
-    return Workshop("bench", kind, config, sandboxing, Toolchain(tools=("sh",)), repo, check, Scope())
+    return Workshop("bench", kind, config, sandboxing, Toolchain(tools=("sh",)), repo, check, Scope(), Verifiers(repo))
 
 
 async def _throughput(one: Callable[[int], Awaitable[Any]]) -> float:

@@ -27,7 +27,8 @@ from sweeper.policy.wire import Refusal, judge_rows, verdict_of
 from sweeper.records import Evidence, Finding, Kind, Outcome, Usage
 from sweeper.sandbox.contract import Facts, Name, Role
 from sweeper.trial import MAX_LINES, run_agent
-from sweeper.verify import Judgement, proves_nothing, verify
+from sweeper.verifiers import Candidate
+from sweeper.verify import Judgement, proves_nothing
 from sweeper.way import Bill
 
 CONFIGURATION_CAP = 64 << 10  # bytes of a configuration file that is looked through
@@ -67,7 +68,10 @@ async def _tried(
                 agent, captured = await run_agent(workshop, ground, job, bill, index)
             finally:
                 stopped()
-        outcome = await _judge(workshop, ground, job, agent, captured, index)
+        outcome, candidate, reviews = await _before(workshop, ground, job, agent, captured, index)
+        del captured  # so that what waits for a verifier holds no content
+        if candidate is not None:
+            outcome = await _verified(workshop, ground, job, agent, candidate, reviews)
         claimed = workshop.redactor.text(agent.claimed)
         return replace(outcome, usage=agent.usage, claimed=claimed, denied=agent.denied, retry_after=agent.retry_after)
     except SandboxFailed as error:
@@ -122,31 +126,52 @@ def _most_telling(ended: Sequence[Outcome]) -> Outcome:
     return min(ended, key=lambda outcome: order.get(outcome.kind, len(order)))
 
 
-async def _judge(
-    workshop: Workshop, ground: Ground, job: Job, agent: AgentRun, captured: Captured, index: int = 0
-) -> Outcome:
-    before = len(ground.baseline.of(job.unit.paths))
-    evidence = Evidence(exit_code=agent.facts.exit_code, lines=agent.lines, before=before, after=before)
+async def _before(
+    workshop: Workshop, ground: Ground, job: Job, agent: AgentRun, captured: Captured, index: int
+) -> tuple[Outcome, Candidate | None, tuple[str, ...]]:
+    """The outcome so far; with a candidate, and the policy's reviews, where the verifier decides."""
+    evidence = _unjudged(ground, job, agent)
     early = before_verify(agent.facts, changed=captured.touched, signs=agent.signs)
     if early is not None:
-        return _outcome(ground, job, early.kind, replace(evidence, reason=early.reason), facts=agent.facts)
+        evidence = replace(evidence, reason=early.reason)
+        return _outcome(ground, job, early.kind, evidence, facts=agent.facts), None, ()
     try:
         verdict = await _policy(workshop, ground, job, captured)
     except ChildFailed as error:
         evidence = replace(evidence, reason="unreadable", lines=(str(error),))
-        return _outcome(ground, job, Kind.REJECTED, evidence, commit=captured.commit)
+        return _outcome(ground, job, Kind.REJECTED, evidence, commit=captured.commit), None, ()
     if verdict.rejections:
         first = verdict.rejections[0]
         evidence = replace(evidence, reason=first.rule, lines=tuple(map(str, verdict.rejections[:MAX_LINES])))
-        return _outcome(ground, job, Kind.REJECTED, evidence, commit=captured.commit)
+        return _outcome(ground, job, Kind.REJECTED, evidence, commit=captured.commit), None, ()
+    outcome = _outcome(ground, job, Kind.NO_CHANGE, replace(evidence, reason="no change"))
     if not captured.commit:
-        return _outcome(ground, job, Kind.NO_CHANGE, replace(evidence, reason="no change"))
-    name = Name(workshop.run, job.unit.key, job.number, Role.VERIFIER, index)
-    check = workshop.check.with_memory(job.memory_factor)
-    judged = await verify(check, name, ground.snapshot, job.unit, ground.baseline, captured.changes)
+        return outcome, None, ()
+    candidate = Candidate(
+        name=Name(workshop.run, job.unit.key, job.number, Role.VERIFIER, index),
+        check=workshop.check.with_memory(job.memory_factor),
+        snapshot=ground.snapshot,
+        baseline=ground.baseline,
+        unread=ground.unread,
+        unit=job.unit,
+        commit=captured.commit,
+        changes=captured.changes,
+        seconds=ground.seconds,
+        # nobody waits for a candidate that the winner of its race may stop, or for one that needs more memory
+        alone=job.memory_factor > 1 or workshop.config.ladder[job.rung].candidates > 1,
+    )
+    return outcome, candidate, tuple(str(violation) for violation in verdict.reviews)
+
+
+async def _verified(
+    workshop: Workshop, ground: Ground, job: Job, agent: AgentRun, candidate: Candidate, reviews: tuple[str, ...]
+) -> Outcome:
+    judged = await workshop.verifiers.judge(candidate)
+    commit = candidate.commit
     if judged.facts.oom or judged.facts.clock:
         reason = MEMORY if judged.facts.oom else f"the verifier's {judged.facts.clock} clock"
-        return _outcome(ground, job, Kind.TRANSIENT, replace(evidence, reason=reason), commit=captured.commit)
+        evidence = replace(_unjudged(ground, job, agent), reason=reason, checks=judged.checks)
+        return _outcome(ground, job, Kind.TRANSIENT, evidence, commit=commit)
     kind, reason = after_verify(
         broken=proves_nothing(judged),
         unparsable=bool(judged.unparsable),
@@ -160,14 +185,7 @@ async def _judge(
         facts=agent.facts,
         signs=agent.signs,
     )
-    return _outcome(
-        ground,
-        job,
-        kind,
-        _evidence(judged, agent, before, reason),
-        commit=captured.commit,
-        reviews=tuple(str(violation) for violation in verdict.reviews),
-    )
+    return _outcome(ground, job, kind, _evidence(ground, job, judged, agent, reason), commit=commit, reviews=reviews)
 
 
 async def _policy(workshop: Workshop, ground: Ground, job: Job, captured: Captured) -> Verdict:
@@ -195,10 +213,17 @@ async def _policy(workshop: Workshop, ground: Ground, job: Job, captured: Captur
     return verdict_of(rows)
 
 
-def _evidence(judged: Judgement, agent: AgentRun, before: int, reason: str) -> Evidence:
+def _unjudged(ground: Ground, job: Job, agent: AgentRun) -> Evidence:
+    before = len(ground.baseline.of(job.unit.paths))
+    return Evidence(exit_code=agent.facts.exit_code, lines=agent.lines, before=before, after=before)
+
+
+def _evidence(ground: Ground, job: Job, judged: Judgement, agent: AgentRun, reason: str) -> Evidence:
+    own = set(job.unit.paths)
+    remaining = [finding for finding in judged.difference.remaining if finding.path in own]
     lines = [_describe("vanished", finding) for finding in judged.vanished]
     lines += [_describe("new", finding) for finding in judged.difference.new]
-    lines += [_describe("remains", finding) for finding in judged.difference.remaining]
+    lines += [_describe("remains", finding) for finding in remaining]
     if proves_nothing(judged):
         lines = judged.result.why.splitlines()
     return Evidence(
@@ -206,9 +231,11 @@ def _evidence(judged: Judgement, agent: AgentRun, before: int, reason: str) -> E
         exit_code=judged.facts.exit_code,
         reason=reason,
         lines=tuple(line[:300] for line in lines[:MAX_LINES]) or agent.lines,
-        before=before,
-        after=len(judged.difference.remaining) + len(judged.difference.new),
+        before=len(ground.baseline.of(job.unit.paths)),
+        after=len(remaining) + len(judged.difference.new),
         new=tuple(judged.difference.new[:MAX_LINES]),
+        checks=judged.checks,
+        together=judged.together,
     )
 
 

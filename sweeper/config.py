@@ -111,6 +111,8 @@ class SweepConfig(Model):
     groups: path and line, and perhaps column, rule, message, severity. It takes the place of `format`."""
     project_wide: bool = False
     """Whether findings of one file depend on others (type checkers that are not known by name)."""
+    verify_batch: int = Field(default=16, ge=1)
+    """Units that one check of the whole project may judge together, where single files can't be; 1: each its own."""
     root: Inside = "."
     """The folder of a monorepo that the check runs in."""
     partition: Literal["file", "directory", "rule", "owner"] = "file"

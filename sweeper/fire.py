@@ -69,9 +69,11 @@ async def fire(order: Order, tools: Tools, hooks: Hooks) -> Fired:
         if tools.publisher is not None:
             await tools.publisher.preflight(taken)
         async with _gateway(order, tools) as gateway:
-            sweeps = [await _decide(name, order, tools, hooks, gateway) for name in order.sweeps]
+            limiter = anyio.CapacityLimiter(float("inf"))
+            sweeps = [await _decide(name, order, tools, hooks, gateway, limiter) for name in order.sweeps]
+            limits = _engine_limits(sweeps, order, limiter)
             try:
-                drained = await _fan_out(sweeps, order, tools, hooks)
+                drained = await _fan_out(sweeps, limits, tools, hooks)
             except LoopFailed as failure:
                 # the others were served to their end: what they did is reported before the failure is
                 served = [sweep for sweep in sweeps if sweep.name not in failure.failures]
@@ -136,7 +138,14 @@ async def _drop_old_captures(tools: Tools) -> None:
         await anyio.to_thread.run_sync(partial(shutil.rmtree, tools.state / "logs" / old, ignore_errors=True))
 
 
-async def _decide(name: str, order: Order, tools: Tools, hooks: Hooks, gateway: Gateway | None) -> Sweep:
+async def _decide(
+    name: str,
+    order: Order,
+    tools: Tools,
+    hooks: Hooks,
+    gateway: Gateway | None,
+    limiter: anyio.CapacityLimiter,
+) -> Sweep:
     """The sweep's run: the one of equal base and configuration, or a new one."""
     config, digest = order.sweeps[name], order.run_digest(name)
     base = await tools.repo.resolve(order.base)
@@ -155,7 +164,7 @@ async def _decide(name: str, order: Order, tools: Tools, hooks: Hooks, gateway: 
     fires = (await tools.ledger.notes(run.id)).get("fires", [])
     await tools.ledger.note(run.id, "fires", [*fires, tools.owner.id])  # whose journals `replay` reads
     sweep = Sweep(
-        workshop(name, config, order, tools, run.id, gateway),
+        workshop(name, config, order, tools, run.id, gateway, limiter),
         tools.ledger,
         run,
         ladder_digest=ladder_digest(config.ladder),
@@ -166,16 +175,27 @@ async def _decide(name: str, order: Order, tools: Tools, hooks: Hooks, gateway: 
     return sweep
 
 
-async def _fan_out(sweeps: Sequence[Sweep], order: Order, tools: Tools, hooks: Hooks) -> Drained:
-    now = time.time()
-    limits = EngineLimits(
+def _engine_limits(sweeps: Sequence[Sweep], order: Order, limiter: anyio.CapacityLimiter) -> EngineLimits:
+    """The limits of this fan-out.
+
+    Where one check may judge many units, these wait for it without a sandbox of their own: then the engine lets two
+    batches wait or be judged, and `limiter` alone holds how many sandboxes verify.
+    """
+    verifiers = order.limits.verifiers
+    if (most := max(sweep.together for sweep in sweeps)) > 1:
+        limiter.total_tokens = verifiers or order.limits.slots
+        verifiers = max(limiter.total_tokens, 2 * most)
+    return EngineLimits(
         agents=order.limits.slots,
-        verifiers=order.limits.verifiers,
+        verifiers=verifiers,
         loop_slots={sweep.name: slots for sweep in sweeps if (slots := sweep.workshop.config.slots)},
         units=order.limits.units_per_fire,
-        deadline=now + order.limits.wall if order.limits.wall is not None else None,
+        deadline=time.time() + order.limits.wall if order.limits.wall is not None else None,
         ramp=order.limits.ramp,
     )
+
+
+async def _fan_out(sweeps: Sequence[Sweep], limits: EngineLimits, tools: Tools, hooks: Hooks) -> Drained:
     fire_id = tools.owner.id
     loops: list[Loop] = list(sweeps)
     if tools.publisher is not None:

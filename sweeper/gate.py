@@ -5,18 +5,20 @@ Red where the base was green names no unit: `sweeper.bisect` finds the culprits 
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 import anyio
 
-from sweeper.backlog.fingerprint import compare
+from sweeper.backlog.fingerprint import compare, remaining_of
 from sweeper.bisect import GateBroken
 from sweeper.ground import Ground, Workshop
-from sweeper.records import Change, CheckResult, CheckState, Finding, SkipReason
+from sweeper.records import Change, CheckResult, CheckState, Finding, SkipReason, Unit
 from sweeper.sandbox.contract import Name, Role
 from sweeper.suite import WHOLE_SUITE, TestBase, TestRun, Tests, run_tests, seen_both_ways
 
 MAX_LINES = 12
+NOBODY: Mapping[str, Unit] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +36,24 @@ class TreeVerdict:
 
 
 class Gate:
-    """One gate over one ground. `runs` counts whole-tree judgements; `base` learns which tests are flaky."""
+    """One gate over one ground. `runs` counts whole-tree judgements; `base` learns which tests are flaky.
 
-    def __init__(self, workshop: Workshop, ground: Ground, base: TestBase, round_number: int) -> None:
+    `together`: by key, the units that were verified with others only.
+    """
+
+    def __init__(
+        self,
+        workshop: Workshop,
+        ground: Ground,
+        base: TestBase,
+        round_number: int,
+        together: Mapping[str, Unit] = NOBODY,
+    ) -> None:
         self.workshop = workshop
         self.ground = ground
         self.base = base
         self.round = round_number
+        self.together = together
         self.runs = 0
         self._index = 0
 
@@ -149,6 +162,20 @@ class Gate:
                 hint="let them write a JUnit file and name it in `test_junit`: they are then compared test by test",
             )
         return replace(second, result=verdict.result)
+
+    def held_to(self, verdict: TreeVerdict, keys: Iterable[str]) -> TreeVerdict:
+        """A green verdict turned red, if the tree still has what some of these units were fixed of with others."""
+        by_path: dict[str, list[Finding]] = {}
+        for finding in verdict.result.findings:
+            by_path.setdefault(finding.path, []).append(finding)
+        left: list[Finding] = []
+        for unit in (self.together[key] for key in keys if key in self.together):
+            own = [finding for path in unit.paths for finding in by_path.get(path, ())]
+            left += remaining_of(unit.findings, self.ground.baseline.beside(unit), own)
+        if verdict.red or not left:
+            return verdict
+        lines = tuple(_describe(finding, "remains") for finding in left[:MAX_LINES])
+        return replace(verdict, red=True, reason="fixed only together with others", lines=lines)
 
     def _name(self, index: int, role: Role, *, tests: bool = False) -> Name:
         return Name(self.workshop.run, self.workshop.name, self.round, role, 2 * index + tests)

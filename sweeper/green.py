@@ -49,9 +49,10 @@ async def merge_green(workshop: Workshop, gate: Gate, pieces: Sequence[Piece]) -
     verdict = await _judge_and_prepare(workshop, gate, merged)
     if verdict.red:
         verdict = await gate.confirm(await _changes(workshop, ground, merged), verdict)
+        verdict = gate.held_to(verdict, _keys(merged))
     if not verdict.red:
         return Green(merged, verdict)
-    mergeable = [piece for piece in pieces if piece.key in merged.merged]
+    mergeable = [piece for piece in pieces if piece.key not in merged.conflicts]
     found, seen = await _search(workshop, gate, mergeable, verdict)
     culprits = {piece.key: _nearest(seen, piece.key)[1] for piece in found.ejected}
     kept = await merge(repo, ground.commit, found.kept)
@@ -59,12 +60,9 @@ async def merge_green(workshop: Workshop, gate: Gate, pieces: Sequence[Piece]) -
     if kept.merged:
         green = seen.get(frozenset(piece.key for piece in found.kept)) or await _judge(workshop, gate, kept)
     # whoever fits only without the culprits was never judged with the rest: uncharged, next round
-    left = {
-        piece.key: merged.conflicts.get(piece.key, ())
-        for piece in pieces
-        if piece.key not in culprits and piece.key not in kept.merged
-    }
-    return Green(replace(kept, empty=(), conflicts=left), green, culprits)
+    done = {*culprits, *_keys(kept)}
+    left = {piece.key: merged.conflicts.get(piece.key, ()) for piece in pieces if piece.key not in done}
+    return Green(replace(kept, conflicts=left), green, culprits)
 
 
 async def _search(
@@ -126,7 +124,11 @@ def _nearest(seen: Seen, key: str) -> tuple[frozenset[str], TreeVerdict]:
 async def _judge(workshop: Workshop, gate: Gate, merged: Merged) -> TreeVerdict:
     if merged.tip == gate.ground.commit:
         return UNCHANGED
-    return await gate.judge(await _changes(workshop, gate.ground, merged))
+    return gate.held_to(await gate.judge(await _changes(workshop, gate.ground, merged)), _keys(merged))
+
+
+def _keys(merged: Merged) -> tuple[str, ...]:
+    return (*merged.merged, *merged.empty)
 
 
 async def _changes(workshop: Workshop, ground: Ground, merged: Merged) -> tuple[Change, ...]:

@@ -23,11 +23,12 @@ from sweeper.backlog.paths import to_root
 from sweeper.config import SweepConfig
 from sweeper.errors import CheckBroken
 from sweeper.policy import CONFIGURED, Level, Scope
-from sweeper.records import Change, CheckResult, CheckState, Finding
+from sweeper.records import Change, CheckResult, CheckState, Finding, SkipReason
 from sweeper.redact import Redactor
 from sweeper.repo import Repo
 from sweeper.sandbox import lockfiles
 from sweeper.sandbox.contract import Name, Role, Snapshot, Toolchain
+from sweeper.verifiers import Verifiers
 from sweeper.verify import Baseline
 
 if TYPE_CHECKING:  # slow to import, and only paid agents need it
@@ -47,7 +48,7 @@ class Workshop:
     `secrets`: values that no change may contain. `steering`: names of files that steer check and tests.
     `severities`: of the policy's rules, where the sweep has its own.
     `prompts`: the user's own templates. `gateway`: None where no rung asks a model; `protocols`: what its providers
-    speak. `usd_per_attempt`: the money of an attempt whose rung names none.
+    speak. `usd_per_attempt`: the money of an attempt whose rung names none. `verifiers`: who judges its changes.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Workshop:
     repo: Repo
     check: Check
     scope: Scope
+    verifiers: Verifiers
     prompts: Path | None = None
     secrets: tuple[bytes, ...] = field(default=(), repr=False)
     steering: tuple[str, ...] = ()
@@ -78,12 +80,21 @@ class Workshop:
 
 @dataclass(frozen=True)
 class Ground:
-    """One commit with its snapshot, its stamped findings and what the check said of it."""
+    """One commit with its snapshot, its stamped findings and what the check said of it.
+
+    `seconds`: what the check took, 0 where the gate ran it.
+    """
 
     commit: str
     snapshot: Snapshot
     baseline: Baseline = field(repr=False)
     result: CheckResult = field(repr=False)
+    seconds: float = 0.0
+
+    @cached_property
+    def unread(self) -> frozenset[str]:
+        """Files that don't parse here."""
+        return frozenset(skip.path for skip in self.result.skips if skip.reason is SkipReason.NOT_PARSED)
 
     @cached_property
     def configuration(self) -> tuple[bytes, ...]:
@@ -155,13 +166,13 @@ async def stand_on(workshop: Workshop, commit: str, round_number: int) -> Ground
             f"the check of sweep {workshop.name!r} is broken on {commit[:12]}: {checked.result.why}",
             hint=f"it ran as: {' '.join(workshop.check.argv)}",
         )
-    return await ground_of(workshop, snapshot, checked.result)
+    return await ground_of(workshop, snapshot, checked.result, checked.facts.seconds)
 
 
-async def ground_of(workshop: Workshop, snapshot: Snapshot, result: CheckResult) -> Ground:
+async def ground_of(workshop: Workshop, snapshot: Snapshot, result: CheckResult, seconds: float = 0.0) -> Ground:
     """The ground of a commit whose check result is known (a gate has just run it)."""
     stamped = await _stamped(workshop.repo, snapshot.commit, result.findings)
-    return Ground(snapshot.commit, snapshot, Baseline(stamped), result)
+    return Ground(snapshot.commit, snapshot, Baseline(stamped), result, seconds)
 
 
 async def _stamped(repo: Repo, commit: str, findings: Sequence[Finding]) -> tuple[Finding, ...]:

@@ -28,6 +28,7 @@ from sweeper.policy import RULES, TEST_CONFIG, Level, Scope
 from sweeper.records import Owner
 from sweeper.repo import Repo
 from sweeper.sandbox.contract import Backend, Limits, Toolchain
+from sweeper.verifiers import Verifiers
 
 if TYPE_CHECKING:  # slow to import, and only paid agents need it
     from sweeper.gateway import Gateway, Provider
@@ -105,9 +106,18 @@ def scope(config: SweepConfig) -> Scope:
 
 
 def workshop(
-    name: str, config: SweepConfig, order: Order, tools: Tools, run: str, gateway: Gateway | None = None
+    name: str,
+    config: SweepConfig,
+    order: Order,
+    tools: Tools,
+    run: str,
+    gateway: Gateway | None = None,
+    limiter: anyio.CapacityLimiter | None = None,
 ) -> Workshop:
-    """Everything that the attempts of one sweep share. Raises ConfigError for a ladder that can't work."""
+    """Everything that the attempts of one sweep share; all of a fire share `limiter`, the verifiers at once.
+
+    Raises ConfigError for a ladder that can't work.
+    """
     written = argv(config.check)
     tool = recognise(written)
     sandboxing = Sandboxing(
@@ -137,6 +147,7 @@ def workshop(
         repo=tools.repo,
         check=check,
         scope=scope(config),
+        verifiers=Verifiers(tools.repo, limiter, config.verify_batch),
         steering=steering(config),
         severities=severities(name, config),
         prompts=tools.prompts,

@@ -165,6 +165,7 @@ class Evidence:
 
     `lines`: a few short key lines (tail of output, names of new findings), capped, escaped for a terminal by
     whoever prints them. `reason` is a machine word: the policy's rule, the clock, the engine's fault.
+    `checks`: ids of the whole checks that the change was in, the deciding one last, which judged `together` units.
     """
 
     command: tuple[str, ...] = ()
@@ -174,6 +175,8 @@ class Evidence:
     before: int = 0
     after: int = 0
     new: tuple[Finding, ...] = ()
+    checks: tuple[str, ...] = ()
+    together: int = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,9 @@
-"""The barrier that closes a round: merge, gate, bisect and eject, check again."""
+"""The barrier that closes a round: merge, gate, bisect and eject, check again.
+
+A unit that was verified together with others was seen to be fixed with all of them, not yet without one. So the tree
+that is merged, whichever of them are on it, is held against that claim as well: a finding that such a unit was given
+and that the gate's check still sees turns the tree red, and bisection finds the unit.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +14,7 @@ from sweeper.gate import Gate, TreeVerdict
 from sweeper.green import Piece, merge_green
 from sweeper.ground import Ground, Workshop
 from sweeper.ledger.contract import AttemptRow, Ledger, Run
-from sweeper.records import CheckResult, Evidence, Kind, Outcome
+from sweeper.records import CheckResult, Evidence, Kind, Outcome, Unit
 from sweeper.report.escape import inert
 from sweeper.suite import TestBase
 
@@ -18,9 +23,16 @@ from sweeper.suite import TestBase
 class Waiting:
     """One verified unit at the barrier."""
 
-    key: str
-    title: str
+    unit: Unit = field(repr=False)
     attempt: AttemptRow = field(repr=False)
+
+    @property
+    def key(self) -> str:
+        return self.unit.key
+
+    @property
+    def title(self) -> str:
+        return self.unit.title
 
     @property
     def outcome(self) -> Outcome:
@@ -48,8 +60,9 @@ async def close_round(workshop: Workshop, ground: Ground, ledger: Ledger, run: R
     Deterministic: the same verified units give the same commits, so a coordinator that died in here just does it
     again. Raises SandboxFailed if the gate can't run.
     """
-    waiting = [Waiting(q.key, q.unit.title, attempt) async for q, attempt in ledger.verified(run.id)]
-    gate = Gate(workshop, ground, tests, run.round)
+    waiting = [Waiting(q.unit, attempt) async for q, attempt in ledger.verified(run.id)]
+    together = {unit.key: unit.unit for unit in waiting if unit.outcome.evidence.together > 1}
+    gate = Gate(workshop, ground, tests, run.round, together)
     pieces = [Piece(unit.key, unit.outcome.commit, _message(workshop, unit)) for unit in waiting]
     green = await merge_green(workshop, gate, pieces)
     merged, culprits = green.merged, green.culprits

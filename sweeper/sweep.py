@@ -75,6 +75,12 @@ class Sweep:
         assert self._ground is not None, "begin() comes first"
         return self._ground
 
+    @property
+    def together(self) -> int:
+        """Units that one check may judge: 1 where single files can be checked."""
+        workshop = self.workshop
+        return 1 if workshop.check.unit_argv else workshop.config.verify_batch
+
     # --- the six methods ---
 
     async def select_queue(self, cursor: str | None) -> Page:

@@ -71,11 +71,12 @@ def _unknown(finding: Finding) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What the verifier saw. `result.state` BROKEN means that nothing was proven.
+    """What the verifier saw of one unit. `result.state` BROKEN means that nothing was proven.
 
     `targeted`: how many of the unit's own findings remain. `difference`: over the unit's paths, or over
-    everything where a whole run judged. `unparsable`: paths of the unit, or changed with it, that no longer parse.
-    `vanished`: findings that went from files that were not changed.
+    everything where a whole run judged this unit alone. `unparsable`: paths of the unit, or changed with it, that no
+    longer parse. `vanished`: findings that went from files that were not changed. `checks`: ids of the whole checks
+    that the change was in, the deciding one last, which judged `together` units.
     """
 
     command: tuple[str, ...]
@@ -85,6 +86,42 @@ class Judgement:
     targeted: int
     unparsable: tuple[str, ...] = ()
     vanished: tuple[Finding, ...] = ()
+    checks: tuple[str, ...] = ()
+    together: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """One run of the check on the base plus changes. `after`: its findings, stamped."""
+
+    command: tuple[str, ...]
+    facts: Facts
+    result: CheckResult = field(repr=False)
+    after: tuple[Finding, ...] = field(repr=False)
+
+    @property
+    def broken(self) -> bool:
+        return self.result.state is CheckState.BROKEN
+
+    @property
+    def unread(self) -> set[str]:
+        """Files that don't parse."""
+        return {skip.path for skip in self.result.skips if skip.reason is SkipReason.NOT_PARSED}
+
+
+async def look(
+    check: Check,
+    name: Name,
+    snapshot: Snapshot,
+    command: tuple[str, ...],
+    baseline: Baseline,
+    changes: Sequence[Change],
+) -> Seen:
+    """Run the check in a fresh sandbox. Raises SandboxFailed; everything that the check says is in the answer."""
+    checked = await check.run(name, snapshot, command, changes=tuple(changes))
+    contents = {change.path: change.data or b"" for change in changes}
+    after = baseline.stamp(checked.result.findings, contents)
+    return Seen(command, checked.facts, checked.result, tuple(after))
 
 
 async def verify(
@@ -92,26 +129,20 @@ async def verify(
 ) -> Judgement:
     """Judge one change. Raises SandboxFailed; everything that the check says is in the judgement."""
     command = check.command_for([to_root(path, check.root) for path in unit.paths])
-    checked = await check.run(name, snapshot, command, changes=changes)
-    contents = {change.path: change.data or b"" for change in changes}
-    after = baseline.stamp(checked.result.findings, contents)
-    before = baseline.all() if command == check.argv else baseline.of(unit.paths)
-    if command != check.argv:
-        wanted = set(unit.paths)
-        after = [finding for finding in after if finding.path in wanted]
+    seen = await look(check, name, snapshot, command, baseline, changes)
     paths = set(unit.paths)
-    touched = paths | contents.keys()
-    difference = compare(before, after)
+    own = [finding for finding in seen.after if finding.path in paths]
+    everything = command == check.argv
+    difference = compare(baseline.all(), seen.after) if everything else compare(baseline.of(unit.paths), own)
+    touched = paths | {change.path for change in changes}
     return Judgement(
         command=command,
-        facts=checked.facts,
-        result=checked.result,
+        facts=seen.facts,
+        result=seen.result,
         difference=difference,
         vanished=tuple(check.vanished(difference, touched)),
-        targeted=len(remaining_of(unit.findings, baseline.beside(unit), [f for f in after if f.path in paths])),
-        unparsable=tuple(
-            sorted({s.path for s in checked.result.skips if s.reason is SkipReason.NOT_PARSED and s.path in touched})
-        ),
+        targeted=len(remaining_of(unit.findings, baseline.beside(unit), own)),
+        unparsable=tuple(sorted(seen.unread & touched)),
     )
 
 

@@ -177,6 +177,8 @@ def _try(row: AttemptRow) -> Try:
         reviews=outcome.reviews,
         claimed=outcome.claimed,
         denied=dict(outcome.denied),
+        checks=evidence.checks,
+        together=evidence.together,
     )
 
 

@@ -16,7 +16,8 @@ class Try:
     """One attempt. `state`: started | landed | lost | stale; `kind` is "" unless it landed. `commit`: what it captured.
 
     `merged`: its commit on the branch. `seconds`: wall time. `exit_code`: the command's of the evidence. `denied`:
-    what its agent asked of the gateway in vain, kind -> times.
+    what its agent asked of the gateway in vain, kind -> times. `checks`: ids of the whole checks that the change was
+    in, the deciding one last, which judged `together` units.
     """
 
     number: int
@@ -40,6 +41,8 @@ class Try:
     reviews: tuple[str, ...] = ()
     claimed: str = ""
     denied: Mapping[str, int] = field(default_factory=dict)
+    checks: tuple[str, ...] = ()
+    together: int = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -108,6 +108,13 @@ def step(attempt: Try) -> str:
     return f"rung {attempt.rung + 1} {came} ({attempt.reason})" if attempt.reason else f"rung {attempt.rung + 1} {came}"
 
 
+def checks(attempt: Try) -> str:
+    """The whole checks that a change was in, and with how many others the last one judged it."""
+    others = f"together with {count(attempt.together - 1, 'other')}" if attempt.together > 1 else "alone"
+    first = f", after {', '.join(attempt.checks[:-1])} left it in doubt" if len(attempt.checks) > 1 else ""
+    return f"{attempt.checks[-1]}, {others}{first}"
+
+
 def evidence(unit: UnitReport) -> str:
     """The first key line of the newest attempt."""
     return next((line for t in reversed(unit.tries[-1:]) for line in t.lines), "")

@@ -157,6 +157,8 @@ def _attempt_lines(attempt: Try, rungs: Sequence[str]) -> Iterator[str]:
     yield f"    findings  {attempt.before:,} before, {attempt.after:,} after"
     if attempt.command:
         yield f"    judged by {terminal(phrases.command(attempt.command))}, exit code {attempt.exit_code}"
+    if len(attempt.checks) > 1 or attempt.together > 1:
+        yield f"    checks    {phrases.checks(attempt)}"
     for line in attempt.lines:
         yield f"    evidence  {terminal(line)}"
     for review in attempt.reviews:
