@@ -61,8 +61,8 @@ async def _publishing(
         yield order, tools
         return
     way = publishing.publisher(tools.repo, tools.ledger, config, console, base=order.base, parser=tools.parser)
-    async with way as (publisher, token):
-        yield replace(order, secrets=(token.value,)), replace(tools, publisher=publisher)
+    async with way as (publisher, secrets):
+        yield replace(order, secrets=secrets), replace(tools, publisher=publisher)
 
 
 async def _spare_and_guard(wanted: Wanted, chosen: Iterable[SweepConfig], repo: Repo, console: Console) -> None:

@@ -14,7 +14,7 @@ from sweeper.config import Config
 from sweeper.errors import ConfigError
 from sweeper.forge import address as addresses
 from sweeper.forge.contract import Published
-from sweeper.forge.token import Token, find
+from sweeper.forge.token import find
 from sweeper.ledger.contract import Ledger
 from sweeper.repo import Repo
 from sweeper.report.escape import terminal
@@ -27,8 +27,8 @@ if TYPE_CHECKING:  # slow to import: an HTTP client
 @asynccontextmanager
 async def publisher(
     repo: Repo, ledger: Ledger, config: Config, console: Console, *, parser: Parser, base: str = "HEAD"
-) -> AsyncIterator[tuple[Publisher, Token]]:
-    """The publisher of this repository, and the token it has, which no change may contain.
+) -> AsyncIterator[tuple[Publisher, tuple[str, ...]]]:
+    """The publisher of this repository, and the secrets that it knows, which no change may contain.
 
     Raises ConfigError for a remote that is on no forge, ForgeFailed if there is no token.
     """
@@ -38,7 +38,7 @@ async def publisher(
     chosen = config.pull_request
     url = await repo.remotes.url(chosen.remote)
     address = addresses.find(url, api=chosen.api or _api(url, console), repository=chosen.repository)
-    url = addresses.shown(url)
+    password, url = addresses.password(url), addresses.shown(url)
     for place in (address.api, url):
         if place.startswith("http://") and not addresses.loopback(urlsplit(place).netloc):
             raise ConfigError(f"{place}: a token is never sent over plain http", hint="use https")
@@ -57,7 +57,7 @@ async def publisher(
         parser=parser,
     )
     try:
-        yield made, token
+        yield made, tuple(filter(None, (token.value, password)))
     finally:
         await made.aclose()
 

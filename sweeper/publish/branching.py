@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from sweeper.config import PullRequestConfig
 from sweeper.errors import CheckBroken, ForgeFailed
-from sweeper.forge.contract import Forge
+from sweeper.forge.contract import Forge, PullRequest
 from sweeper.forge.split import Share
 from sweeper.ledger.contract import Ledger, Run
 from sweeper.publish import where
@@ -42,23 +42,28 @@ class Branching:
         self._config, self._say, self._clock = config, say, clock
 
     async def put(
-        self, run: Run, share: Share, pieces: Sequence[Piece], onto: str, judge: Judge, *, whole: bool
-    ) -> Branched | None:
-        """Push the part; None if there is nothing to put on `onto`. Raises ForgeFailed, CheckBroken, SandboxFailed."""
+        self, run: Run, share: Share, pieces: Sequence[Piece], onto: str, judge: Judge, *,
+        pulls: Sequence[PullRequest], whole: bool,
+    ) -> Branched | None:  # fmt: skip
+        """Push the part; None if there is nothing to put on `onto`. `pulls`: the open ones, as they were just seen.
+
+        Raises ForgeFailed, CheckBroken, SandboxFailed.
+        """
         for left in reversed(range(AGAIN)):
             try:
-                return await self._put(run, share, pieces, onto, judge, whole=whole)
+                seen = await self._look(run, share.slug, pulls)
+                return await self._put(run, share, pieces, onto, judge, seen, whole=whole)
             except ForgeFailed as problem:
                 if problem.reason != "stale" or not left:
                     raise
                 self._say(f"{run.sweep}: {problem}; looking again")
+                pulls = await self._forge.find()
         raise AssertionError("unreachable")
 
     async def _put(
-        self, run: Run, share: Share, pieces: Sequence[Piece], onto: str, judge: Judge, *, whole: bool
+        self, run: Run, share: Share, pieces: Sequence[Piece], onto: str, judge: Judge, seen: Seen, *, whole: bool
     ) -> Branched | None:
-        record = (await recorded(self._ledger, run)).get(share.slug)
-        place, line = await self._build(run, share, pieces, onto, judge, record, whole=whole)
+        place, line = await self._build(run, share, pieces, onto, judge, seen, whole=whole)
         for note in (place.said, *line.notes, *(f"not on the branch: {title}: {why}" for title, why in line.left)):
             if note:
                 self._say(f"{run.sweep}: {note}")
@@ -89,10 +94,9 @@ class Branching:
         return Branched(share, pieces, place, line, onto)
 
     async def _build(
-        self, run: Run, share: Share, pieces: Sequence[Piece], onto: str, judge: Judge, record: Record | None, *,
-        whole: bool,
-    ) -> tuple[Place, Line]:  # fmt: skip
-        seen = await self._look(run, share.slug)
+        self, run: Run, share: Share, pieces: Sequence[Piece], onto: str, judge: Judge, seen: Seen, *, whole: bool
+    ) -> tuple[Place, Line]:
+        record = (await recorded(self._ledger, run)).get(share.slug)
         avoided: frozenset[str] = frozenset()
         while True:
             place = await self._place(run, share.slug, replace(seen, avoided=avoided))
@@ -123,8 +127,8 @@ class Branching:
         name = self._config.branch.replace("{sweep}", run.sweep)
         return f"{name}-{part}" if part else name
 
-    async def _look(self, run: Run, part: str) -> Seen:
-        pulls = {pull.number: pull for pull in await self._forge.find()}
+    async def _look(self, run: Run, part: str, open_ones: Sequence[PullRequest]) -> Seen:
+        pulls = {pull.number: pull for pull in open_ones}
         runs = frozenset(await known_runs(self._ledger, run.sweep))
         known, shared = await known_heads(self._ledger, run.sweep)
         seen = Seen({}, tuple(pulls.values()), known, runs, self._clock(), shared=frozenset(shared))

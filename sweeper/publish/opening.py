@@ -15,9 +15,8 @@ from sweeper.forge import marker
 from sweeper.forge.contract import Extras, Forge, Published, PullRequest, Wanted
 from sweeper.forge.github import ACTIONS_BOT
 from sweeper.forge.story import Part, Story
-from sweeper.ledger.contract import Ledger, Run
+from sweeper.ledger.contract import Run
 from sweeper.publish.branching import Branched
-from sweeper.publish.record import recorded, remember
 from sweeper.publish.tell import BOT, Teller, commits_by_unit
 from sweeper.publish.where import How
 from sweeper.repo import Repo
@@ -32,10 +31,10 @@ class Opening:
     """`target`: the base branch. `bot`: whether the token is an Actions job's; learned from what it opens, too."""
 
     def __init__(
-        self, repo: Repo, ledger: Ledger, forge: Forge, config: PullRequestConfig, *, target: str, bot: bool,
+        self, repo: Repo, forge: Forge, config: PullRequestConfig, *, target: str, bot: bool,
         say: Callable[[str], None], clock: Callable[[], float], sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
     ) -> None:  # fmt: skip
-        self._repo, self._ledger, self._forge, self._config = repo, ledger, forge, config
+        self._repo, self._forge, self._config = repo, forge, config
         self._target, self._bot, self._say, self._clock, self._sleep = target, bot, say, clock, sleep
         self._created: set[int] = set()  # by this command, perhaps rounds ago
 
@@ -66,8 +65,6 @@ class Opening:
                 filter(None, (problem.hint, f"{place.branch} is pushed; by hand it is opened here: {url}"))
             )
             raise ForgeFailed(str(problem), hint=hint, reason=problem.reason) from problem
-        record = (await recorded(self._ledger, run))[part.share.slug]
-        await remember(self._ledger, run, replace(record, number=pull.number, url=pull.url))
         done = Published(
             sweep=run.sweep,
             part=part.share.label,

@@ -75,7 +75,6 @@ class Publisher:
         self._target = await self._base_branch(rights)
         self._opening = Opening(
             self._repo,
-            self._ledger,
             self._forge,
             self._config,
             target=self._target,
@@ -130,10 +129,11 @@ class Publisher:
         pieces = await pieces_of(run, self._repo, self._ledger)
         shares = await self._shares(run, pieces)
         onto, notes = await self._onto(run)
+        pulls = await self._forge.find()
         parts = []
         for share in shares:
             own = _own(share, pieces)
-            part = await self._branching.put(run, share, own, onto, judge, whole=len(shares) == 1)
+            part = await self._branching.put(run, share, own, onto, judge, pulls=pulls, whole=len(shares) == 1)
             if part is not None:
                 parts.append(part)
         return parts, notes

@@ -29,8 +29,6 @@ class Record:
     source: str = ""
     onto: str = ""
     form: str = ""
-    number: int | None = None
-    url: str = ""
     left: tuple[tuple[str, str], ...] = ()
     shared: bool = False
 

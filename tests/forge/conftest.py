@@ -26,6 +26,7 @@ class Cloned(Project):
         self.forge = forge
         self.git("remote", "add", "origin", forge.clone)
         self.push()
+        forge.pushes.clear()
 
     def push(self, branch: str = "main") -> None:
         url = self.forge.clone.replace("://", f"://x:{TOKEN}@")
@@ -53,7 +54,7 @@ class Cloned(Project):
             timeout=100,
         )
         for said in (done.stdout, done.stderr):
-            assert token not in said, "the token was shown"
+            assert not token or token not in said, "the token was shown"
         return Ended(done.returncode, done.stdout, done.stderr)
 
     def run_it(self, *words: str, **more: str) -> Ended:

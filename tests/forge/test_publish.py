@@ -327,6 +327,44 @@ def test_a_push_between_our_look_and_ours_is_seen_and_kept(
     play(scenario)
 
 
+@pytest.mark.parametrize("after", [True, False])
+@pytest.mark.parametrize("shared", [True, False])
+def test_whoever_dies_around_a_push_goes_on_without_a_second_branch(
+    play: Callable[[Scenario], None], forge: Forge, monkeypatch: pytest.MonkeyPatch, after: bool, shared: bool
+) -> None:
+    class Died(Exception):
+        pass
+
+    async def scenario(made: Made) -> None:
+        run = await made.run(TWO)
+        if shared:
+            await made.publish(run)
+            forge.hub.commit_on("sweeper/s", "notes.txt", "theirs\n", "A person's")
+            run = await made.round(run, {"pkg/m2.py": CLEAN})
+        publisher = made.publisher()
+        remote = publisher._remote
+        real = remote.push
+
+        async def die(commit: str, branch: str, expected: str | None) -> None:
+            if after:
+                await real(commit, branch, expected)
+            raise Died
+
+        monkeypatch.setattr(remote, "push", die)
+        with pytest.raises(Died):
+            await publisher.publish(run, made.green)
+        await publisher.aclose()
+        forge.hub.commit_on("main", "README.md", "moved\n")  # invites to build the branch anew
+        (done,) = await made.publish(run)
+        assert (done.branch, done.number, list(forge.hub.branches())) == ("sweeper/s", 1, ["main", "sweeper/s"])
+        assert content(forge, "pkg/m1.py") == "VALUE = 1"
+        if shared:
+            assert content(forge, "notes.txt") == "theirs"
+            assert content(forge, "pkg/m2.py") == "VALUE = 1"
+
+    play(scenario)
+
+
 def test_e13_a_moved_base_takes_each_commit_by_itself_and_lists_what_conflicts(
     play: Callable[[Scenario], None], forge: Forge
 ) -> None:
