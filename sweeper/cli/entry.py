@@ -38,20 +38,21 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return PIPE_CLOSED
     except Exception as problem:
-        return _failed(problem, console)
+        return failed(problem, console)
 
 
-def _failed(problem: Exception, console: Console) -> int:
-    known = _known(problem)
+def failed(problem: Exception, console: Console) -> int:
+    """Say what went wrong and how to go on; the exit code."""
+    cause = known(problem)
     if console.debug:
         import traceback
 
         console.warn("".join(traceback.format_exception(problem)).rstrip())
-    if known is not None:
-        console.warn(f"sweeper: {known}")
-        for line in known.hint.splitlines():
+    if cause is not None:
+        console.warn(f"sweeper: {cause}")
+        for line in cause.hint.splitlines():
             console.warn(f"  {line}")
-        return known.exit_code
+        return cause.exit_code
     while isinstance(problem, ExceptionGroup):
         problem = problem.exceptions[0]
     console.warn(f"sweeper: internal error: {type(problem).__name__}: {problem}")
@@ -60,10 +61,10 @@ def _failed(problem: Exception, console: Console) -> int:
     return INTERNAL
 
 
-def _known(problem: BaseException) -> SweeperError | None:
+def known(problem: BaseException) -> SweeperError | None:
     """The error that a person can act on, also out of a group of several tasks' errors."""
     if isinstance(problem, SweeperError):
         return problem
     if isinstance(problem, BaseExceptionGroup):
-        return next((found for inner in problem.exceptions if (found := _known(inner))), None)
+        return next((found for inner in problem.exceptions if (found := known(inner))), None)
     return None

@@ -76,6 +76,14 @@ async def _spare_and_guard(wanted: Wanted, chosen: Iterable[SweepConfig], repo: 
 
 async def show_plan(wanted: Wanted, console: Console, *, as_json: bool = False, prompts: bool = False) -> int:
     """Print what `run` would do; 0 if there is nothing to do, else 1. Raises SweeperError."""
+    plans, code = await planned(wanted, console, prompts=prompts)
+    if plans is not None:
+        console.result(plan_document(plans) if as_json else "\n".join(map(plan_text, plans)))
+    return code
+
+
+async def planned(wanted: Wanted, console: Console, *, prompts: bool = False) -> tuple[list[SweepPlan] | None, int]:
+    """What `run` would do, None if a signal ended it; 0 if there is nothing to do, else 1. Raises SweeperError."""
     plans: list[SweepPlan] = []
     async with wiring.untouched_repository() as repo, wiring.empty() as nothing:
         settled = sweeps.settle(wanted, repo.top, console)
@@ -88,9 +96,8 @@ async def show_plan(wanted: Wanted, console: Console, *, as_json: bool = False, 
                     hooks = Hooks(say=console.say, cancel=caught.cancel)
                     plans = await plan(order, tools, hooks, ledger=known, prompts=prompts)
     if caught.first is not None:
-        return caught.exit_code
-    console.result(plan_document(plans) if as_json else "\n".join(map(plan_text, plans)))
-    return 0 if not any(each.units for each in plans) else 1
+        return None, caught.exit_code
+    return plans, 0 if not any(each.units for each in plans) else 1
 
 
 def _bench(repo: Repo, ledger: Ledger, settled: sweeps.Settled, console: Console) -> AbstractAsyncContextManager[Tools]:

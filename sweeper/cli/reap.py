@@ -26,17 +26,9 @@ def command(console: Console, config: Path | None, as_json: bool) -> int:
 
 
 async def _reap(console: Console, config: Path | None, as_json: bool) -> int:
-    from sweeper import configfile
-    from sweeper.cli import wiring
-    from sweeper.reconcile import reap
     from sweeper.report.document import document
 
-    removed = {}
-    async with wiring.repository() as repo:
-        settings = configfile.load(repo.top, explicit=config, environ=console.environ, overrides={}).config
-        async with wiring.every_backend(settings) as backends, wiring.entered(repo, settings) as ledger:
-            for backend in backends:
-                removed[backend.name] = await reap(ledger, backend)
+    removed = await reaped(console, config)
     if as_json:
         console.result(document("reap", removed=removed))
         return 0
@@ -45,3 +37,18 @@ async def _reap(console: Console, config: Path | None, as_json: bool) -> int:
     if not removed:
         console.say("no kind of sandbox works here: there is nothing to remove")
     return 0
+
+
+async def reaped(console: Console, config: Path | None) -> dict[str, int]:
+    """Remove what is dead: kind of sandbox -> how many; none where no kind works. Raises SweeperError."""
+    from sweeper import configfile
+    from sweeper.cli import wiring
+    from sweeper.reconcile import reap
+
+    removed = {}
+    async with wiring.repository() as repo:
+        settings = configfile.load(repo.top, explicit=config, environ=console.environ, overrides={}).config
+        async with wiring.every_backend(settings) as backends, wiring.entered(repo, settings) as ledger:
+            for backend in backends:
+                removed[backend.name] = await reap(ledger, backend)
+    return removed

@@ -10,11 +10,13 @@ import dataclasses
 import os
 import re
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from anyio import to_thread
 
 from sweeper.errors import ConfigError, ForgeFailed, GitFailed
 from sweeper.redact import Redactor
+from sweeper.repo.bundle import Bundle
 from sweeper.repo.run import Git
 
 WALL = 600.0
@@ -96,6 +98,10 @@ class Remotes:
 
     def at(self, url: str, token: str = "") -> Remote:
         return Remote(self._git, url, token)
+
+    def carried(self, state: Path) -> Bundle:
+        """What a state folder brings along from another clone."""
+        return Bundle(self._git, state)
 
     async def url(self, name: str) -> str:
         """Where a remote's pushes go, as git resolves it; a URL stands for itself. Raises ConfigError."""

@@ -150,6 +150,8 @@ def _unit(queued: Queued, attempts: Iterable[AttemptRow]) -> UnitReport:
         findings=len(queued.unit.findings),
         rules=queued.unit.rules,
         tries=tuple(_try(row) for row in sorted(attempts, key=lambda row: row.number)),
+        paths=queued.unit.paths,
+        line=min((finding.line for finding in queued.unit.findings if finding.line), default=0),
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from sweeper.report import phrases
 from sweeper.report.escape import code
-from sweeper.report.model import SweepReport, UnitReport
+from sweeper.report.model import SweepPlan, SweepReport, UnitReport
 
 LISTED = 50
 
@@ -74,3 +74,40 @@ def _unit_lines(unit: UnitReport) -> Iterator[str]:
         yield f"  - review: {code(review)}"
     if not unit.merged and (evidence := phrases.evidence(unit)):
         yield f"  - {code(evidence)}"
+
+
+def plan_markdown(plan: SweepPlan, *, listed: int = LISTED) -> str:
+    """What a run would do; the first `listed` units and skipped paths."""
+    return "\n".join(_plan(plan, listed)) + "\n"
+
+
+def _plan(plan: SweepPlan, listed: int) -> Iterator[str]:
+    found, units = phrases.count(plan.findings, "finding"), phrases.count(len(plan.units), "unit")
+    yield f"## {code(plan.sweep)}: {found} in {units}"
+    yield ""
+    yield f"- Check: {code(phrases.command(plan.check))}, on base {code(plan.base[: phrases.SHORT])}"
+    for name, text in (("Incomplete", plan.incomplete), ("Owners", plan.owners), ("Resumes run", plan.resumes)):
+        if text:
+            yield f"- {name}: {code(text)}"
+    for number, rung in enumerate(plan.rungs, 1):
+        yield f"- Rung {number}: {code(rung)}"
+    for name, value in plan.limits.items():
+        yield f"- Limit {code(name)}: {code(value)}"
+    if plan.units and listed:
+        yield ""
+        yield "### Units, most work first"
+        yield ""
+    for unit in plan.units[:listed]:
+        start = f"held: {unit.hold}" if unit.rung is None else f"rung {unit.rung + 1}"
+        found = phrases.count(unit.findings, "finding")
+        yield f"- {code(unit.title)}: {found}, {code(start)}; {code(', '.join(unit.rules))}"
+    if len(plan.units) > listed:
+        yield f"- and {len(plan.units) - listed:,} more units"
+    if plan.skips:
+        yield ""
+        yield f"### Skipped ({sum(skip.findings for skip in plan.skips):,} findings)"
+        yield ""
+    for skip in plan.skips[:listed]:
+        yield f"- {code(skip.path or '-')}: {phrases.count(skip.findings, 'finding')}, {code(str(skip.reason))}"
+    if len(plan.skips) > listed:
+        yield f"- and {len(plan.skips) - listed:,} more paths"

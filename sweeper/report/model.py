@@ -47,7 +47,9 @@ class Try:
 
 @dataclass(frozen=True, slots=True)
 class UnitReport:
-    """One unit and its attempts, oldest first. `findings`: how many its newest backlog had."""
+    """One unit and its attempts, oldest first. `findings`: how many its newest backlog had; `line`: the first one's,
+    0 where it has none.
+    """
 
     key: str
     title: str
@@ -56,6 +58,8 @@ class UnitReport:
     findings: int
     rules: tuple[str, ...]
     tries: tuple[Try, ...] = ()
+    paths: tuple[str, ...] = ()
+    line: int = 0
 
     @property
     def merged(self) -> tuple[str, ...]:

@@ -1,0 +1,94 @@
+"""The Action as a runner starts it, by `act`: the shipped workflows, real sandboxes, real pushes, the fake forge."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Callable
+
+from tests.action.conftest import commit_settings
+from tests.action.runner import Runner
+
+
+def wait_for(done: Callable[[], bool], what: str, seconds: float = 60) -> None:
+    deadline = time.monotonic() + seconds
+    while not done():
+        assert time.monotonic() < deadline, f"no sign of {what}"
+        time.sleep(0.1)
+
+
+def test_the_scheduled_workflow_opens_one_pull_request_and_its_next_run_changes_nothing(runner: Runner) -> None:
+    forge = runner.project.forge
+    first = runner.run(runner.example("scheduled.yml"), "schedule")
+    assert first.code == 0, first.log
+    pull = runner.project.pull
+    assert first.outputs | {"report-path": ""} == {
+        "status": "drained", "exit-code": "0", "fixed-count": "8", "remaining-count": "0", "held-count": "0",
+        "cost-usd": "0.0000", "report-path": "", "pull-request-number": "1", "pull-request-numbers": "1",
+        "pull-request-url": f"{forge.url}/acme/widgets/pull/1", "pull-request-operation": "created",
+        "pull-request-head-sha": forge.hub.tip("sweeper/s"), "pull-request-branch": "sweeper/s",
+    }  # fmt: skip
+    assert "import ast" not in "".join(runner.project.files().values())
+    assert "Pull request #1 created" in first.summary
+    assert "**8** fixed" in first.summary
+    assert len(first.report["sweeps"][0]["units"]) == 4
+    state = forge.hub.state()
+    second = runner.run(runner.example("scheduled.yml"), "schedule")
+    assert second.code == 0, second.log
+    assert second.outputs["pull-request-operation"] == "none"
+    assert second.outputs["pull-request-head-sha"] == first.outputs["pull-request-head-sha"]
+    after = forge.hub.state()
+    assert (after["branches"], after["pulls"]) == (state["branches"], state["pulls"])
+    assert "landed" not in second.log, "a unit was attempted again"
+    assert pull.body == runner.project.pull.body
+
+
+def test_a_pull_request_from_a_fork_gets_a_plan_and_nothing_else(runner: Runner) -> None:
+    """Case E11 as a runner meets it: no secrets, a token that may only read, a run that would push."""
+    forge = runner.project.forge
+    before = forge.hub.state()
+    payload = {
+        "pull_request": {
+            "head": {"repo": {"full_name": "somebody/widgets", "fork": True}},
+            "base": {"repo": {"full_name": "acme/widgets", "fork": False}},
+        }
+    }
+    workflow = runner.example("scheduled.yml").replace('  schedule:\n    - cron: "17 2 * * 1-5"', "  pull_request:")
+    job = runner.run(workflow, "pull_request", payload, "-s", "GITHUB_TOKEN=", "-s", "ANTHROPIC_API_KEY=")
+    assert job.code == 0, job.log
+    assert (job.outputs["status"], job.outputs["remaining-count"], job.outputs["fixed-count"]) == ("dry-run", "8", "0")
+    assert job.outputs["pull-request-operation"] == "none"
+    assert "a pull request from a fork has no secrets" in job.summary
+    assert "8 findings in 4 units" in job.summary
+    assert "pkg/m0.py" in job.summary
+    assert forge.hub.state() | {"requests": []} == before | {"requests": []}
+    assert not forge.hub.requests, "the forge was asked"
+
+
+def test_the_dry_run_workflow_is_green_with_findings_and_starts_no_agent(runner: Runner) -> None:
+    job = runner.run(runner.example("pull-request.yml"), "pull_request", {"pull_request": {}})
+    assert job.code == 0, job.log
+    assert job.outputs["status"] == "dry-run"
+    assert "it was asked for" in job.summary
+    assert job.report["kind"] == "plan"
+    assert not runner.project.forge.hub.requests
+
+
+def test_a_cancelled_job_leaves_no_sandbox_and_the_next_one_drains(runner: Runner) -> None:
+    project = runner.project
+    project.settle({"sleep": 60})  # type: ignore[arg-type]
+    commit_settings(project)
+    workflow = runner.example("scheduled.yml")
+    process = runner.start(workflow, "schedule")
+    wait_for(lambda: bool(project.agents()), "an agent")
+    process.send_signal(signal.SIGINT)
+    log, _ = process.communicate(timeout=60)
+    job = runner.ended(process.returncode, log)
+    assert job.code != 0
+    wait_for(lambda: not project.agents(), "the end of every agent")
+    assert not project.forge.hub.pulls
+    project.settle()
+    commit_settings(project)
+    after = runner.run(workflow, "schedule")
+    assert after.code == 0, after.log
+    assert after.outputs["status"] == "drained"
