@@ -153,33 +153,46 @@ def docker(owner: Owner, config: SandboxConfig, slots: int) -> Docker:
 
 
 async def choose(owner: Owner, config: Config, sweeps: Sequence[SweepConfig], console: Console) -> Backend:
-    """The configured kind of sandbox, or with "auto" the first that works here: docker, then bubblewrap."""
+    """The configured kind of sandbox, or with "auto" the first that works here: docker if it has the images, then
+    bubblewrap, then docker all the same.
+    """
     # Every agent and every verifier at once, and the check or the gate beside them.
     slots = config.limits.slots + (config.limits.verifiers or config.limits.slots) + 1
     kind = config.sandbox.backend
     refusals: list[Probe] = []
+    spare: Docker | None = None  # it works, but would first have to make an image
     if kind in ("auto", "docker"):
-        backend: Backend = (engine := docker(owner, config.sandbox, slots))
-        probe = await _probe(backend)
+        engine = docker(owner, config.sandbox, slots)
+        probe = await _probe(engine)
         if probe.ok and kind == "auto":
-            probe = await _with_images(engine, probe, sweeps)
+            probe, spare = await _with_images(engine, probe, sweeps), engine
         if probe.ok:
             console.say(f"sandboxes: docker {probe.version}".rstrip())
-            return backend
-        await backend.aclose()
+            return engine
         refusals.append(probe)
+        if spare is None:
+            await engine.aclose()
     if kind in ("auto", "bubblewrap"):
         backend = bubblewrap(owner, config.sandbox, slots)
         probe = await _probe(backend)
         if probe.ok:
-            because = f" (not docker: {shorten(refusals[0].why, REASON, placeholder=' ...')})" if refusals else ""
+            if spare is not None:
+                await spare.aclose()
+            because = f" (not docker: {_short(refusals[0].why)})" if refusals else ""
             console.say(f"sandboxes: bubblewrap {probe.version}{because}")
             return backend
         await backend.aclose()
         refusals.append(probe)
+    if spare is not None:
+        console.say(f"sandboxes: docker, and its image is made first (not bubblewrap: {_short(refusals[-1].why)})")
+        return spare
     why = "; ".join(f"{probe.backend}: {probe.why}" for probe in refusals)
     hints = [f"{probe.backend}: {probe.hint}" for probe in refusals if probe.hint]
     raise NoSandbox(f"no sandbox works here, and nothing runs without one: {why}", hint="\n".join(hints))
+
+
+def _short(why: str) -> str:
+    return shorten(why, REASON, placeholder=" ...")
 
 
 @asynccontextmanager

@@ -6,8 +6,12 @@ import signal
 import time
 from collections.abc import Callable
 
+import pytest
+
 from tests.action.conftest import commit_settings
 from tests.action.runner import Runner
+
+pytestmark = pytest.mark.slow
 
 
 def wait_for(done: Callable[[], bool], what: str, seconds: float = 60) -> None:
@@ -76,7 +80,7 @@ def test_the_dry_run_workflow_is_green_with_findings_and_starts_no_agent(runner:
 
 def test_a_cancelled_job_leaves_no_sandbox_and_the_next_one_drains(runner: Runner) -> None:
     project = runner.project
-    project.settle({"sleep": 60})  # type: ignore[arg-type]
+    project.settle({"default": [["fix", ["sleep", "60"]]]})
     commit_settings(project)
     workflow = runner.example("scheduled.yml")
     process = runner.start(workflow, "schedule")

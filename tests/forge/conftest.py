@@ -32,7 +32,7 @@ class Cloned(Project):
         url = self.forge.clone.replace("://", f"://x:{TOKEN}@")
         self.git("-c", "credential.helper=", "push", "-q", url, f"HEAD:refs/heads/{branch}")
 
-    def settle(self, *rungs: str, settings: str = "", more: str = "", top: str = "") -> None:
+    def settle(self, *rungs: dict[str, Any] | str, settings: str = "", more: str = "", top: str = "") -> None:
         self.configure(*(rungs or RUFF), more=more, top=f"{top}\n[pull_request]\n{settings}")
 
     def environment(self, token: str = TOKEN, **more: str) -> dict[str, str]:
