@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import unicodedata
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sweeper.report.escape import terminal
+from sweeper.report.escape import HIDDEN, terminal
 from sweeper.runner import summary, words
 from sweeper.runner.words import Annotation
 
@@ -42,7 +44,7 @@ def test_an_annotation_is_one_line_and_one_command_of_its_own_kind(annotations: 
         kind, _, keys = head.partition(" ")
         assert kind in words.KINDS
         assert {key.partition("=")[0] for key in keys.split(",") if key} <= {"title", "file", "line"}
-        assert all(char == "\n" or char.isprintable() for char in decoded(said))
+        assert all(char == "\n" or unicodedata.category(char) not in HIDDEN for char in decoded(said))
     for kind in words.KINDS:
         own = [line for line in lines if line.startswith(f"::{kind}")]
         assert len(own) == min(words.MOST, sum(each.kind == kind for each in annotations))
