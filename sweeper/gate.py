@@ -10,12 +10,14 @@ from dataclasses import dataclass, field, replace
 
 import anyio
 
+from sweeper.backlog.check import Checked
 from sweeper.backlog.fingerprint import compare, remaining_of
 from sweeper.bisect import GateBroken
 from sweeper.ground import Ground, Workshop
 from sweeper.records import Change, CheckResult, CheckState, Finding, SkipReason, Unit
 from sweeper.sandbox.contract import Name, Role
 from sweeper.suite import WHOLE_SUITE, TestBase, TestRun, Tests, run_tests, seen_both_ways
+from sweeper.unmuted import Unmuted
 
 MAX_LINES = 12
 NOBODY: Mapping[str, Unit] = {}
@@ -56,6 +58,7 @@ class Gate:
         self.together = together
         self.runs = 0
         self._index = 0
+        self._unmuted = Unmuted(workshop.check, ground, self._next_name)
 
     async def judge(self, changes: tuple[Change, ...]) -> TreeVerdict:
         """Judge the ground plus changes.
@@ -66,9 +69,13 @@ class Gate:
         self._index += 1
         self.runs += 1
         verdicts: dict[str, TreeVerdict] = {}
+        unmuted: list[Checked | None] = []
 
         async def check() -> None:
             verdicts["check"] = await self._check(changes, index)
+
+        async def check_unmuted() -> None:
+            unmuted.append(await self._unmuted.look(changes))
 
         async def test() -> None:
             verdicts["test"] = await self._test(changes, index)
@@ -76,14 +83,21 @@ class Gate:
         try:
             async with anyio.create_task_group() as group:
                 group.start_soon(check)
+                group.start_soon(check_unmuted)
                 if self.base.tests not in (Tests.NONE, Tests.UNPROVEN):
                     group.start_soon(test)
         except ExceptionGroup as several:
             raise first_of(several) from several
-        checked, tested = verdicts["check"], verdicts.get("test")
+        checked, tested = self._nothing_hidden(verdicts["check"], unmuted[0]), verdicts.get("test")
         if checked.red or tested is None or not tested.red:
             return checked
         return replace(tested, result=checked.result)
+
+    def _nothing_hidden(self, verdict: TreeVerdict, unmuted: Checked | None) -> TreeVerdict:
+        if verdict.red or unmuted is None or not (more := self._unmuted.more(unmuted, verdict.result)):
+            return verdict
+        lines = tuple(f"hidden: {path}: {rule}" for path, rule in more[:MAX_LINES])
+        return replace(verdict, red=True, reason="hidden by suppressions", lines=lines)
 
     async def _check(self, changes: tuple[Change, ...], index: int) -> TreeVerdict:
         checked = await self.workshop.check.run(self._name(index, Role.GATE), self.ground.snapshot, changes=changes)
@@ -176,6 +190,10 @@ class Gate:
             return verdict
         lines = tuple(_describe(finding, "remains") for finding in left[:MAX_LINES])
         return replace(verdict, red=True, reason="fixed only together with others", lines=lines)
+
+    def _next_name(self) -> Name:
+        index, self._index = self._index, self._index + 1
+        return self._name(index, Role.GATE)
 
     def _name(self, index: int, role: Role, *, tests: bool = False) -> Name:
         return Name(self.workshop.run, self.workshop.name, self.round, role, 2 * index + tests)

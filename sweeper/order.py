@@ -133,6 +133,8 @@ def workshop(
         # never as it was written: a check that repairs, hides or prints for people would prove nothing
         tuple(tool.check(written)),
         argv(config.unit_check) or tuple(tool.unit_check(written)),
+        # who lets suppressions pass by configuration is not told of them by the gate
+        () if "suppression" in config.policy else tuple(tool.without_suppressions(tool.check(written))),
         root=config.root,
         format=config.format,
         pattern=config.pattern,

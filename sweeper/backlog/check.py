@@ -64,13 +64,17 @@ class Checked:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One sweep's check. `unit_argv` is a template with "{files}", () if only whole runs judge."""
+    """One sweep's check. `unit_argv` is a template with "{files}", () if only whole runs judge.
+
+    `unmuted_argv`: the whole check that also reports what suppression comments hide, () where there is no way.
+    """
 
     sandboxing: Sandboxing
     parser: Parser
     tool: Tool
     argv: tuple[str, ...]
     unit_argv: tuple[str, ...]
+    unmuted_argv: tuple[str, ...] = ()
     root: str = "."
     format: str = "auto"
     pattern: str = ""

@@ -121,3 +121,14 @@ run = '{"default": ["nothing"]}'
     assert ended.code == 1, ended.err
     assert project.recount("sweeper/s") == 0
     assert {sweep["sweep"] for sweep in ended.document["sweeps"]} == {"s", "other"}
+
+
+def test_what_was_suppressed_before_may_stay_and_move(projects: Callable[..., Project]) -> None:
+    project = projects(2)
+    muted = project.folder / "pkg/m0.py"
+    muted.write_text("import ast\nimport os  # noqa: F401\n\nVALUE = 0\n")
+    project.commit()
+    project.configure("ruff check --fix {files}")
+    ended = project.run()
+    assert ended.code == 0, ended.err
+    assert project.show("pkg/m0.py") == "import os  # noqa: F401\n\nVALUE = 0\n"

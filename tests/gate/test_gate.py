@@ -15,7 +15,7 @@ from sweeper.backlog.check import Checked
 from sweeper.bisect import GateBroken
 from sweeper.gate import Gate, TreeVerdict
 from sweeper.ground import Ground, Workshop
-from sweeper.records import Change, CheckResult, CheckState
+from sweeper.records import Change, CheckResult, CheckState, Finding
 from sweeper.sandbox.contract import Clock, Facts, Name, Snapshot
 from sweeper.verify import Baseline
 
@@ -34,6 +34,8 @@ class Check:
     async def run(self, *_: Any, changes: tuple[Change, ...] = (), **__: Any) -> Checked:
         self.asked.append(changes)
         return self.answers[len(self.asked) - 1]
+
+    unmuted_argv: tuple[str, ...] = ()
 
     def vanished(self, *_: Any) -> list[Any]:
         return []
@@ -144,3 +146,43 @@ def test_a_run_that_names_no_failed_test_and_fails_is_red(monkeypatch: pytest.Mo
         changed=[failing(), failing()],
     )
     assert verdict.red
+
+
+def finds(*rules: str) -> Checked:
+    found = tuple(Finding("a.py", number, 1, rule, "bad") for number, rule in enumerate(rules, 1))
+    return Checked(CheckResult(CheckState.FINDINGS if found else CheckState.CLEAN, found), Facts(exit_code=0))
+
+
+@dataclass
+class Muting:
+    """`unmuted`: what each run with suppressions switched off says, the ground's first; `muted` the others."""
+
+    unmuted: list[Checked]
+    muted: Checked
+    unmuted_argv: tuple[str, ...] = ("lint", "--all")
+
+    async def run(self, name: Name, snapshot: Snapshot, argv: Any = None, **__: Any) -> Checked:
+        return self.unmuted.pop(0) if argv else self.muted
+
+    def vanished(self, *_: Any) -> list[Any]:
+        return []
+
+
+@pytest.mark.parametrize(
+    ("unmuted", "red"),
+    [
+        ([finds("A"), finds("A")], False),  # what was suppressed may stay, wherever it moved
+        ([finds("A"), finds()], False),
+        ([finds("A"), finds("A", "A")], True),
+        ([finds("A"), finds("B")], True),
+        ([BROKEN], False),  # no such option in this version
+    ],
+)
+def test_suppressions_may_not_hide_more_than_before(unmuted: list[Checked], red: bool) -> None:
+    this = gate(CLEAN)
+    this.workshop.check = Muting(unmuted, CLEAN)  # type: ignore[misc,assignment]
+    this = Gate(this.workshop, this.ground, suite.TestBase(suite.Tests.NONE), 1)
+    verdict = anyio.run(this.judge, CHANGE)
+    assert verdict.red is red
+    assert verdict.reason == ("hidden by suppressions" if red else "")
+    assert unmuted == []
