@@ -28,6 +28,12 @@ async def show(run: Run, repo: Repo, ledger: Ledger, say: Callable[[str], None])
         await ledger.note(run.id, key, value)
 
 
+async def keep(run: Run, repo: Repo) -> None:
+    """Keep the run's tip from being cleaned away, under a ref of ours; no branch is made or moved."""
+    if run.tip != run.base:
+        await repo.create_ref(f"refs/sweeper/{run.id}/tip/{run.tip}", run.tip)
+
+
 async def _ours(commit: str, run: Run, repo: Repo, ledger: Ledger) -> bool:
     """Is a branch's commit one that a run of this sweep put there, or an ancestor of this run's tip?"""
     if await repo.descends(run.tip, commit):

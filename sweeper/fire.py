@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING
 import anyio
 
 from sweeper import agents
-from sweeper.branch import show
+from sweeper.branch import keep, show
 from sweeper.budget import Budget
 from sweeper.classify import MONEY
 from sweeper.commands import argv
 from sweeper.drain import Drained, EngineLimits, LoopFailed, Why, drain
 from sweeper.errors import CheckBroken, ForgeFailed, LedgerFailed, LimitReached, NoSandbox, SweeperError
-from sweeper.forge.contract import Published
+from sweeper.forge.contract import Published, Rendered
 from sweeper.green import Judge
 from sweeper.ledger.contract import Ledger, Run
 from sweeper.loop import Claims, Loop
@@ -42,11 +42,15 @@ if TYPE_CHECKING:  # slow to import, and only paid agents need it
 DAY = 86400.0
 MAX_ROUNDS = "max_rounds"
 PUBLISH = "publish"  # the note of a run whose pull request is wanted
+DRY_RUN = "dry_run"  # the note of a run that moves no branch: Order.dry_run
 
 
 @dataclass(frozen=True)
 class Fired:
-    """What came of a fire. `ended` says why it ended when that is no sweep's own end. `problems`: of publishing."""
+    """What came of a fire. `ended` says why it ended when that is no sweep's own end. `problems`: of publishing.
+
+    `rendered`: of a dry run, in the place of `pull_requests`.
+    """
 
     reports: Sequence[SweepReport]
     why: Why
@@ -54,6 +58,7 @@ class Fired:
     exit_code: int
     pull_requests: Sequence[Published] = ()
     problems: Sequence[SweeperError] = ()
+    rendered: Sequence[Rendered] = ()
 
 
 async def fire(order: Order, tools: Tools, hooks: Hooks) -> Fired:
@@ -73,13 +78,14 @@ async def fire(order: Order, tools: Tools, hooks: Hooks) -> Fired:
             sweeps = [await _decide(name, order, tools, hooks, gateway, limiter) for name in order.sweeps]
             limits = _engine_limits(sweeps, order, limiter)
             try:
-                drained = await _fan_out(sweeps, limits, tools, hooks)
+                drafts = tools if not order.dry_run else replace(tools, publisher=None)
+                drained = await _fan_out(sweeps, limits, drafts, hooks)
             except LoopFailed as failure:
                 # the others were served to their end: what they did is reported before the failure is
                 served = [sweep for sweep in sweeps if sweep.name not in failure.failures]
-                await _finish(served, failure.drained, tools, hooks)
+                await _finish(served, failure.drained, order, tools, hooks)
                 raise
-            return await _finish(sweeps, drained, tools, hooks)
+            return await _finish(sweeps, drained, order, tools, hooks)
     finally:
         with anyio.CancelScope(shield=True):
             for name in taken:
@@ -159,7 +165,8 @@ async def _decide(
         if run.ended:
             await tools.ledger.reopen_run(run.id)
             run = replace(run, ended="")
-    if tools.publisher is not None:
+    await tools.ledger.note(run.id, DRY_RUN, order.dry_run)
+    if tools.publisher is not None and not order.dry_run:
         await tools.ledger.note(run.id, PUBLISH, True)
     fires = (await tools.ledger.notes(run.id)).get("fires", [])
     await tools.ledger.note(run.id, "fires", [*fires, tools.owner.id])  # whose journals `replay` reads
@@ -242,8 +249,8 @@ async def _watch_lease(ledger: Ledger, stop: anyio.Event) -> None:
             return
 
 
-async def _finish(sweeps: Sequence[Sweep], drained: Drained, tools: Tools, hooks: Hooks) -> Fired:
-    """Land what is verified, move the branches, report."""
+async def _finish(sweeps: Sequence[Sweep], drained: Drained, order: Order, tools: Tools, hooks: Hooks) -> Fired:
+    """Land what is verified, move the branches (a dry run: none), report."""
     reports = []
     for sweep in sweeps:
         if drained.why in (Why.LIMIT, Why.STOPPED) and sweep.run.phase == "fanout":
@@ -253,7 +260,10 @@ async def _finish(sweeps: Sequence[Sweep], drained: Drained, tools: Tools, hooks
             ended = MAX_ROUNDS
         if ended:
             await tools.ledger.end_run(sweep.run.id, ended)
-        await show(sweep.run, tools.repo, tools.ledger, hooks.say)
+        if order.dry_run:
+            await keep(sweep.run, tools.repo)
+        else:
+            await show(sweep.run, tools.repo, tools.ledger, hooks.say)
         reports.append(await build(tools.ledger, replace(sweep.run, ended=ended)))
     code = _exit_code(reports, drained)
     published: list[Published] = []

@@ -41,6 +41,8 @@ class Order:
     """What is to be done. `digest`: the configuration digest of a sweep by name; equal base and digest resume.
 
     `providers`: those that the ladders ask for models, with their keys. `secrets`: whatever else no change may hold.
+    `dry_run`: what is done without moving a branch: "fix" the fire alone, "pr" the pull requests on paper too; "" for
+    a run that lands what it fixes.
     """
 
     sweeps: Mapping[str, SweepConfig]
@@ -53,6 +55,7 @@ class Order:
     lease: float = 60.0
     providers: tuple[Provider, ...] = ()
     secrets: tuple[str, ...] = field(default=(), repr=False)
+    dry_run: str = ""
 
     @property
     def known_secrets(self) -> tuple[bytes, ...]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 
 import anyio
@@ -14,7 +14,7 @@ from sweeper.cli.console import Console
 from sweeper.cli.options import Wanted
 from sweeper.config import Config, SweepConfig
 from sweeper.errors import ConfigError
-from sweeper.fire import PUBLISH, Fired, fire
+from sweeper.fire import DRY_RUN, PUBLISH, Fired, fire
 from sweeper.ledger.contract import Ledger, Run
 from sweeper.live import Live
 from sweeper.order import Hooks, Order, Tools
@@ -22,7 +22,7 @@ from sweeper.plan import plan
 from sweeper.repo import Repo
 from sweeper.report.document import plan_document, report_document
 from sweeper.report.model import SweepPlan
-from sweeper.report.text import plan_text, report_text
+from sweeper.report.text import plan_text, rendered_text, report_text
 from sweeper.scheduler import Why
 
 
@@ -48,29 +48,31 @@ async def drain_once(wanted: Wanted, console: Console, caught: signals.Caught, *
         async with wiring.writing(repo, settled.config) as ledger, _bench(repo, ledger, settled, console) as tools:
             order = replace(await _order(wanted, settled, tools), providers=providers)
             consent.ask(order, repo.state, console, yes=wanted.yes)
-            async with _publishing(settled.config, order, tools, console, wanted=wanted.pull_request) as (order, tools):
-                return await watched(order, tools, caught, console, live=live)
+            return await _fired(settled.config, order, tools, caught, console, live=live, publish=wanted.pull_request)
 
 
-@asynccontextmanager
-async def _publishing(
-    config: Config, order: Order, tools: Tools, console: Console, *, wanted: bool
-) -> AsyncIterator[tuple[Order, Tools]]:
-    """Order and tools, with a publisher where a pull request is wanted."""
-    if not wanted:
-        yield order, tools
-        return
-    way = publishing.publisher(tools.repo, tools.ledger, config, console, base=order.base, parser=tools.parser)
-    async with way as (publisher, secrets):
-        yield replace(order, secrets=secrets), replace(tools, publisher=publisher)
+async def _fired(
+    config: Config, order: Order, tools: Tools, caught: signals.Caught, console: Console, *, live: bool, publish: bool
+) -> Fired | None:
+    """One fire, with a publisher where a pull request is wanted; a dry run's is on paper."""
+    if order.dry_run != "pr" and (order.dry_run or not publish):
+        return await watched(order, tools, caught, console, live=live)
+    way = publishing.publisher(
+        tools.repo, tools.ledger, config, console, base=order.base, parser=tools.parser, paper=bool(order.dry_run)
+    )
+    async with way as chosen:
+        order = replace(order, secrets=chosen.secrets)
+        fired = await watched(order, replace(tools, publisher=chosen.publisher), caught, console, live=live)
+        if fired is None or not order.dry_run:
+            return fired
+        return replace(fired, pull_requests=(), rendered=await chosen.rendered(fired.pull_requests))
 
 
 async def _spare_and_guard(wanted: Wanted, chosen: Iterable[SweepConfig], repo: Repo, console: Console) -> None:
     """Before a key is looked for and before any sandbox is started. Raises DryRun, ConfigError."""
     started_by = event.event_of(console.environ)
-    event.spare(
-        started_by, paid=wanted.pull_request or any(agents.needs(rung) for sweep in chosen for rung in sweep.ladder)
-    )
+    writes = wanted.pull_request and not wanted.dry_run
+    event.spare(started_by, paid=writes or any(agents.needs(rung) for sweep in chosen for rung in sweep.ladder))
     await event.guard(started_by, repo, wanted.base, trusted=wanted.trust_checkout)
 
 
@@ -114,6 +116,7 @@ async def _order(wanted: Wanted, settled: sweeps.Settled, tools: Tools) -> Order
         limits=settled.config.limits,
         sandbox=settled.config.sandbox,
         lease=settled.config.dispatcher.lease,
+        dry_run=wanted.dry_run,
     )
 
 
@@ -131,9 +134,9 @@ async def _resume(wanted: Wanted, console: Console, *, as_json: bool, live: bool
     with signals.caught(console.warn) as caught:
         async with wiring.repository() as repo:
             config = sweeps.settings(wanted, repo.top, console)
-            for base, runs in (await _unfinished(wanted, repo, config)).items():
+            for (base, dry_run), runs in (await _unfinished(wanted, repo, config)).items():
                 chosen = {run.sweep: sweep for run, sweep in runs}
-                await _spare_and_guard(replace(wanted, base=base), chosen.values(), repo, console)
+                await _spare_and_guard(replace(wanted, base=base, dry_run=dry_run), chosen.values(), repo, console)
                 digests = {run.sweep: run.digest for run, _ in runs}
                 order = Order(
                     sweeps=chosen,
@@ -143,6 +146,7 @@ async def _resume(wanted: Wanted, console: Console, *, as_json: bool, live: bool
                     sandbox=config.sandbox,
                     lease=config.dispatcher.lease,
                     providers=wiring.providers(config, chosen.values(), console),
+                    dry_run=dry_run,
                 )
                 async with (
                     wiring.writing(repo, config) as ledger,
@@ -151,8 +155,7 @@ async def _resume(wanted: Wanted, console: Console, *, as_json: bool, live: bool
                     consent.ask(order, repo.state, console, yes=wanted.yes)
                     wishes = [(await ledger.notes(run.id)).get(PUBLISH, False) for run, _ in runs]
                     publish = wanted.pull_request or any(wishes)
-                    async with _publishing(config, order, tools, console, wanted=publish) as (order, tools):
-                        one = await watched(order, tools, caught, console, live=live)
+                    one = await _fired(config, order, tools, caught, console, live=live, publish=publish)
                 if one is not None:
                     fired.append(one)
                 if caught.first is not None:
@@ -162,9 +165,11 @@ async def _resume(wanted: Wanted, console: Console, *, as_json: bool, live: bool
     return finish(fired, caught, console, as_json=as_json)
 
 
-async def _unfinished(wanted: Wanted, repo: Repo, config: Config) -> dict[str, list[tuple[Run, SweepConfig]]]:
-    """Base -> the runs on it that can go on, with the configuration that they were started with."""
-    found: dict[str, list[tuple[Run, SweepConfig]]] = {}
+async def _unfinished(
+    wanted: Wanted, repo: Repo, config: Config
+) -> dict[tuple[str, str], list[tuple[Run, SweepConfig]]]:
+    """(base, kind of dry run) -> the runs that can go on so, with the configuration that they were started with."""
+    found: dict[tuple[str, str], list[tuple[Run, SweepConfig]]] = {}
     async with wiring.reading(repo, config) as ledger:
         if ledger is None:
             raise ConfigError(f"no sweep was run in {repo.top} yet", hint="`sweeper run` starts one")
@@ -174,8 +179,9 @@ async def _unfinished(wanted: Wanted, repo: Repo, config: Config) -> dict[str, l
         for run in newest.values():
             if run.ended == Why.DRAINED or (wanted.sweeps and run.sweep not in wanted.sweeps):
                 continue
-            kept = (await ledger.notes(run.id))["config"]
-            found.setdefault(run.base, []).append((run, SweepConfig.model_validate(kept)))
+            notes = await ledger.notes(run.id)
+            as_started = run, SweepConfig.model_validate(notes["config"])
+            found.setdefault((run.base, notes.get(DRY_RUN, "")), []).append(as_started)
     return found
 
 
@@ -203,11 +209,15 @@ def finish(fired: Sequence[Fired], caught: signals.Caught, console: Console, *, 
     code = caught.exit_code if caught.first is not None else max((each.exit_code for each in fired), default=0)
     reports = [report for each in fired for report in each.reports]
     published = [pull for each in fired for pull in each.pull_requests]
+    rendered = [pull for each in fired for pull in each.rendered]
     if as_json:
         ended = "; ".join(dict.fromkeys(each.ended or str(each.why) for each in fired))
-        console.result(report_document(reports, ended=ended, exit_code=code, pull_requests=published))
+        console.result(
+            report_document(reports, ended=ended, exit_code=code, pull_requests=published, rendered=rendered)
+        )
     elif reports:
-        console.result("\n".join([*map(report_text, reports), *filter(None, [publishing.lines(published)])]))
+        parts = [*map(report_text, reports), publishing.lines(published), *map(rendered_text, rendered)]
+        console.result("\n".join(filter(None, parts)))
     for problem in (problem for each in fired for problem in each.problems):
         console.warn("\n  ".join([f"sweeper: {problem}", *problem.hint.splitlines()]))
     if caught.first is not None:

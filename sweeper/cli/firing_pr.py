@@ -12,6 +12,7 @@ from sweeper.cli import publishing, reading, signals, wiring
 from sweeper.cli.console import Console
 from sweeper.config import Config, SweepConfig
 from sweeper.errors import ConfigError
+from sweeper.fire import DRY_RUN
 from sweeper.forge.contract import Published
 from sweeper.green import Green, Judge, Piece
 from sweeper.ledger.contract import Ledger, Run
@@ -32,7 +33,7 @@ async def publish(names: Sequence[str], given: Path | None, console: Console, *,
                 parser = Parser()
                 stack.push_async_callback(parser.aclose)
                 way = publishing.publisher(repo, ledger, config, console, parser=parser)
-                publisher, _ = await stack.enter_async_context(way)
+                publisher = (await stack.enter_async_context(way)).publisher
                 for run in runs:
                     await ledger.take_dispatcher(run.sweep)
                     stack.push_async_callback(ledger.drop_dispatcher, run.sweep)
@@ -42,6 +43,7 @@ async def publish(names: Sequence[str], given: Path | None, console: Console, *,
                     if run.tip in ("", run.base):
                         console.say(f"{run.sweep}: run {run.id} has fixed nothing: no pull request")
                     done += await publisher.publish(run, judge)
+                    await ledger.note(run.id, DRY_RUN, "")
     if caught.first is not None:
         return caught.exit_code
     console.result(document("pull_requests", pull_requests=done) if as_json else publishing.lines(done))

@@ -37,6 +37,7 @@ class Wanted:
     pull_request: bool = False
     yes: bool = False
     trust_checkout: bool = False
+    dry_run: str = ""
 
 
 class TakesCheck(click.Command):
@@ -49,6 +50,8 @@ class TakesCheck(click.Command):
             if not tail:
                 raise click.UsageError("after -- comes a check command, such as: -- ruff check .", ctx)
             ctx.meta[TAIL] = tuple(tail)
+        # a value comes after "=" only: what follows the bare option is a sweep
+        args = ["--dry-run=plan" if word == "--dry-run" else word for word in args]
         return super().parse_args(ctx, args)
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:

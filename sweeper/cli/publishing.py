@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -11,29 +12,50 @@ from anyio import to_thread
 
 from sweeper.cli.console import Console
 from sweeper.config import Config
-from sweeper.errors import ConfigError
+from sweeper.errors import ConfigError, ForgeFailed
 from sweeper.forge import address as addresses
-from sweeper.forge.contract import Published
-from sweeper.forge.token import find
+from sweeper.forge.contract import Forge, Published, Rendered
+from sweeper.forge.token import Token, find
 from sweeper.ledger.contract import Ledger
 from sweeper.repo import Repo
 from sweeper.report.escape import terminal
 
 if TYPE_CHECKING:  # slow to import: an HTTP client
     from sweeper.backlog.child import Parser
+    from sweeper.publish.paper import PaperForge
     from sweeper.publish.publisher import Publisher
+    from sweeper.publish.upstream import Upstream
+
+
+@dataclass(frozen=True)
+class Way:
+    """The publisher of this repository. `secrets`: its token, which no change may contain. `paper`: of a dry run."""
+
+    publisher: Publisher
+    secrets: tuple[str, ...]
+    repo: Repo
+    paper: PaperForge | None = None
+
+    async def rendered(self, published: Sequence[Published]) -> list[Rendered]:
+        """What was published on paper, as it would be. Raises GitFailed."""
+        from sweeper.publish.paper import render
+
+        return await render(published, self.paper, self.repo) if self.paper else []
 
 
 @asynccontextmanager
 async def publisher(
-    repo: Repo, ledger: Ledger, config: Config, console: Console, *, parser: Parser, base: str = "HEAD"
-) -> AsyncIterator[tuple[Publisher, tuple[str, ...]]]:
-    """The publisher of this repository, and the secrets that it knows, which no change may contain.
+    repo: Repo, ledger: Ledger, config: Config, console: Console, *, parser: Parser, base: str = "HEAD",
+    paper: bool = False,
+) -> AsyncIterator[Way]:  # fmt: skip
+    """The way to the forge. On `paper` nothing is written there or remembered, and there may be no token.
 
     Raises ConfigError for a remote that is on no forge, ForgeFailed if there is no token.
     """
     from sweeper.forge.github import GitHub
+    from sweeper.publish.paper import PaperForge, PaperRemote
     from sweeper.publish.publisher import Publisher
+    from sweeper.publish.record import Records
 
     chosen = config.pull_request
     url = await repo.remotes.url(chosen.remote)
@@ -42,22 +64,34 @@ async def publisher(
     for place in (address.api, url):
         if place.startswith("http://") and not addresses.loopback(urlsplit(place).netloc):
             raise ConfigError(f"{place}: a token is never sent over plain http", hint="use https")
-    token = await to_thread.run_sync(lambda: find(address, console.environ, name=chosen.token))
+    try:
+        token = await to_thread.run_sync(lambda: find(address, console.environ, name=chosen.token))
+    except ForgeFailed:
+        if not paper:
+            raise
+        token = Token("", "nowhere: the forge is not asked")
     # over ssh, and on another host than the API's, the user's own git knows how to get in
     for_push = token.value if urlsplit(url).scheme in ("http", "https") and _same_host(url, address) else ""
     console.say(f"pull request: {address.full} on {address.host}, token from {token.source}")
+    forge: Forge = GitHub(address, token, say=console.say)
+    remote: Upstream = repo.remotes.at(url, for_push)
+    sheets = None
+    if paper:
+        forge = sheets = PaperForge(forge if token.value else None, console.say)
+        remote = PaperRemote(remote, sheets, repo, console.say)
     made = Publisher(
         repo,
         ledger,
-        GitHub(address, token, say=console.say),
-        repo.remotes.at(url, for_push),
+        forge,
+        remote,
         chosen,
         say=console.say,
         base=base,
         parser=parser,
+        records=Records(ledger, kept=not paper),
     )
     try:
-        yield made, tuple(filter(None, (token.value, password)))
+        yield Way(made, tuple(filter(None, (token.value, password))), repo, sheets)
     finally:
         await made.aclose()
 

@@ -12,7 +12,12 @@ from sweeper.cli.console import Console
 
 @click.command(cls=options.TakesCheck)
 @options.what
-@click.option("--dry-run", is_flag=True, help="Show what would be done, like `sweeper plan`.")
+@click.option(
+    "--dry-run",
+    type=click.Choice(["plan", "fix", "pr"]),
+    help="plan (also without a value): like `sweeper plan`; fix: attempt and verify, but move no branch; pr: and show "
+    "the pull request.",
+)
 @options.PULL_REQUEST
 @options.YES
 @options.JSON
@@ -20,7 +25,7 @@ from sweeper.cli.console import Console
 @options.QUIET
 @options.VERBOSE
 @click.pass_obj
-def command(console: Console, /, dry_run: bool, as_json: bool, no_live: bool, **given: Any) -> int:
+def command(console: Console, /, dry_run: str | None, as_json: bool, no_live: bool, **given: Any) -> int:
     """Drain sweeps: fix their findings, unit by unit, into a verified branch.
 
     Without arguments: every sweep of the configuration. A check after -- (or with --check) needs no
@@ -33,16 +38,19 @@ def command(console: Console, /, dry_run: bool, as_json: bool, no_live: bool, **
     With --pull-request the branch is pushed and a draft pull request opened after the first green round,
     updated after every other, and ready when nothing more is tried.
 
+    A dry run with =fix or =pr pays for its attempts and leaves work tree, index, branches and remote as they
+    are. The run that follows, on the same base and configuration, lands what it has fixed.
+
     An unfinished run of the same base and configuration is gone on with. The result is the branch
     sweeper/SWEEP, with one commit per unit; your work tree is never touched.
     """
     console.quiet, console.verbose = given.pop("quiet"), given.pop("verbose")
-    wanted = options.wanted(given)
+    wanted = options.wanted(given | {"dry_run": dry_run or ""})
 
     import anyio
 
     from sweeper.cli import firing
 
-    if dry_run:
+    if dry_run == "plan":
         return anyio.run(lambda: firing.show_plan(wanted, console, as_json=as_json))
     return anyio.run(lambda: firing.run(wanted, console, as_json=as_json, live=not no_live))

@@ -82,6 +82,31 @@ class Published:
     draft: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """A pull request as a dry run has it. `operation`: what a real run would do: created | updated | none | closed.
+
+    `url`: the open one's, "" where it would be a new one. `head`: the commit that would be pushed to `branch`;
+    `commits`: (commit, subject) on it beyond the base, the oldest first. `labels` to `milestone`: of a new one.
+    """
+
+    sweep: str
+    part: str
+    operation: str
+    url: str
+    branch: str
+    base: str
+    head: str
+    draft: bool
+    title: str
+    body: str
+    labels: tuple[str, ...] = ()
+    reviewers: tuple[str, ...] = ()
+    assignees: tuple[str, ...] = ()
+    milestone: str = ""
+    commits: tuple[tuple[str, str], ...] = ()
+
+
 class Forge(Protocol):
     """Each call raises ForgeFailed; its message never holds the token."""
 

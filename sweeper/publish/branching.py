@@ -9,13 +9,14 @@ from sweeper.config import PullRequestConfig
 from sweeper.errors import CheckBroken, ForgeFailed
 from sweeper.forge.contract import Forge, PullRequest
 from sweeper.forge.split import Share
-from sweeper.ledger.contract import Ledger, Run
+from sweeper.ledger.contract import Run
 from sweeper.publish import where
 from sweeper.publish.line import Judge, Line, build, form
 from sweeper.publish.pieces import Piece
-from sweeper.publish.record import Record, known_heads, known_runs, recorded, remember
+from sweeper.publish.record import Record, Records
+from sweeper.publish.upstream import Upstream
 from sweeper.publish.where import How, Place, Seen
-from sweeper.repo import Remote, Repo
+from sweeper.repo import Repo
 
 AGAIN = 3  # tries where somebody pushes between our look and our push
 
@@ -35,10 +36,10 @@ class Branching:
     """`clock`: epoch seconds."""
 
     def __init__(
-        self, repo: Repo, ledger: Ledger, forge: Forge, remote: Remote, config: PullRequestConfig, *,
+        self, repo: Repo, records: Records, forge: Forge, remote: Upstream, config: PullRequestConfig, *,
         say: Callable[[str], None], clock: Callable[[], float],
     ) -> None:  # fmt: skip
-        self._repo, self._ledger, self._forge, self._remote = repo, ledger, forge, remote
+        self._repo, self._records, self._forge, self._remote = repo, records, forge, remote
         self._config, self._say, self._clock = config, say, clock
 
     async def put(
@@ -76,7 +77,7 @@ class Branching:
             kept = Record(share.slug, place.branch, line.tip, previous, shared=shared)
             # Before the push, so that whoever goes on after a crash knows its own commit again; by the settings that
             # it does not have yet, the rest is built anew then.
-            await remember(self._ledger, run, kept)
+            await self._records.remember(run, kept)
             await self.keep(run, line.tip)
             await self._remote.push(line.tip, place.branch, place.tip or None)
         done = Record(
@@ -90,13 +91,13 @@ class Branching:
             left=line.left,
             shared=shared,
         )
-        await remember(self._ledger, run, done)
+        await self._records.remember(run, done)
         return Branched(share, pieces, place, line, onto)
 
     async def _build(
         self, run: Run, share: Share, pieces: Sequence[Piece], onto: str, judge: Judge, seen: Seen, *, whole: bool
     ) -> tuple[Place, Line]:
-        record = (await recorded(self._ledger, run)).get(share.slug)
+        record = (await self._records.of(run)).get(share.slug)
         avoided: frozenset[str] = frozenset()
         while True:
             place = await self._place(run, share.slug, replace(seen, avoided=avoided))
@@ -129,8 +130,8 @@ class Branching:
 
     async def _look(self, run: Run, part: str, open_ones: Sequence[PullRequest]) -> Seen:
         pulls = {pull.number: pull for pull in open_ones}
-        runs = frozenset(await known_runs(self._ledger, run.sweep))
-        known, shared = await known_heads(self._ledger, run.sweep)
+        runs = frozenset(await self._records.runs(run.sweep))
+        known, shared = await self._records.heads(run.sweep)
         seen = Seen({}, tuple(pulls.values()), known, runs, self._clock(), shared=frozenset(shared))
         names = where.candidates(seen, run.sweep, part, self.branch(run, part), run.id)
         for name in names:

@@ -24,9 +24,10 @@ from sweeper.publish.branching import Branched, Branching
 from sweeper.publish.line import Judge
 from sweeper.publish.opening import UNDER_WAY, Opening
 from sweeper.publish.pieces import Piece, pieces_of
-from sweeper.publish.record import known_runs
+from sweeper.publish.record import Records
 from sweeper.publish.tell import BOT, Teller
-from sweeper.repo import Remote, Repo
+from sweeper.publish.upstream import Upstream
+from sweeper.repo import Repo
 
 CLOSED = "Nothing is left to change: the base has no finding of this sweep that a unit could fix. Closed by sweeper."
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._/+@=-]*")
@@ -36,13 +37,14 @@ class Publisher:
     """One command's way to the forge. `base`: the revision that the run was asked for."""
 
     def __init__(
-        self, repo: Repo, ledger: Ledger, forge: Forge, remote: Remote, config: PullRequestConfig, *,
-        say: Callable[[str], None], base: str = "HEAD", parser: Parser,
+        self, repo: Repo, ledger: Ledger, forge: Forge, remote: Upstream, config: PullRequestConfig, *,
+        say: Callable[[str], None], base: str = "HEAD", parser: Parser, records: Records | None = None,
         clock: Callable[[], float] = time.time, sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
     ) -> None:  # fmt: skip
         self._repo, self._ledger, self._forge, self._remote, self._config = repo, ledger, forge, remote, config
         self._say, self._base, self._parser, self._clock, self._sleep = say, base, parser, clock, sleep
-        self._branching = Branching(repo, ledger, forge, remote, config, say=say, clock=clock)
+        self._records = records or Records(ledger)
+        self._branching = Branching(repo, self._records, forge, remote, config, say=say, clock=clock)
         self._opening: Opening | None = None
         self._target = ""
 
@@ -62,7 +64,7 @@ class Publisher:
         await self._begin(rights)
         pulls = await self._forge.find()
         for sweep in sweeps:
-            runs = set(await known_runs(self._ledger, sweep))
+            runs = set(await self._records.runs(sweep))
             for pull in where.mine(pulls, sweep):
                 mark = marker.read(pull.body)
                 if mark and mark.run not in runs and mark.until > self._clock():
@@ -89,7 +91,7 @@ class Publisher:
         """The branch to merge into: the configured one, the one that was swept, or the default one."""
         asked = await self._repo.remotes.current_branch() if self._base == "HEAD" else self._base
         wished = self._config.base or asked
-        names = [wished] if self._config.base else [wished, rights.default_branch]
+        names = [wished] if self._config.base else [wished, *filter(None, [rights.default_branch])]
         heads = await self._remote.heads([name for name in names if NAME.fullmatch(name)])
         found = next((name for name in names if name in heads), None)
         if found is None:
@@ -206,7 +208,7 @@ def _index(parts: Sequence[Branched]) -> list[Part]:
         Part(
             label=part.share.label,
             units=len({piece.unit for piece in part.pieces}),
-            number=part.place.pull.number if part.place.pull else None,
+            number=part.place.pull.number if part.place.pull and part.place.pull.number > 0 else None,
         )
         for part in parts
         if len(parts) > 1

@@ -33,31 +33,39 @@ class Record:
     shared: bool = False
 
 
-async def recorded(ledger: Ledger, run: Run) -> dict[str, Record]:
-    """Part -> record, of one run."""
-    rows = (await ledger.notes(run.id)).get(NOTE, {})
-    return {part: _record(row) for part, row in rows.items()}
+class Records:
+    """What the ledger has of published parts. Not `kept`: what is remembered now is forgotten with this object."""
 
+    def __init__(self, ledger: Ledger, *, kept: bool = True) -> None:
+        self._ledger, self._kept = ledger, kept
+        self._passing: dict[str, dict[str, Record]] = {}
 
-async def remember(ledger: Ledger, run: Run, record: Record) -> None:
-    rows = (await ledger.notes(run.id)).get(NOTE, {})
-    await ledger.note(run.id, NOTE, {**rows, record.part: asdict(record)})
+    async def of(self, run: Run) -> dict[str, Record]:
+        """Part -> record, of one run."""
+        rows = (await self._ledger.notes(run.id)).get(NOTE, {})
+        return {part: _record(row) for part, row in rows.items()} | self._passing.get(run.id, {})
 
+    async def remember(self, run: Run, record: Record) -> None:
+        if not self._kept:
+            self._passing.setdefault(run.id, {})[record.part] = record
+            return
+        rows = (await self._ledger.notes(run.id)).get(NOTE, {})
+        await self._ledger.note(run.id, NOTE, {**rows, record.part: asdict(record)})
 
-async def known_heads(ledger: Ledger, sweep: str) -> tuple[dict[str, set[str]], set[str]]:
-    """Branch -> commits that a run of this sweep put there, or was about to; and those of them that are shared."""
-    heads: dict[str, set[str]] = {}
-    shared: set[str] = set()
-    for run in await ledger.runs(limit=RUNS, sweep=sweep):
-        for record in (await recorded(ledger, run)).values():
-            put = set(filter(None, (record.head, record.previous)))
-            heads.setdefault(record.branch, set()).update(put)
-            shared |= put if record.shared else set()
-    return heads, shared
+    async def heads(self, sweep: str) -> tuple[dict[str, set[str]], set[str]]:
+        """Branch -> commits that a run of this sweep put there, or was about to; and those of them that are shared."""
+        heads: dict[str, set[str]] = {}
+        shared: set[str] = set()
+        for run in await self._ledger.runs(limit=RUNS, sweep=sweep):
+            for record in (await self.of(run)).values():
+                put = set(filter(None, (record.head, record.previous)))
+                heads.setdefault(record.branch, set()).update(put)
+                shared |= put if record.shared else set()
+        return heads, shared
 
-
-async def known_runs(ledger: Ledger, sweep: str) -> Sequence[str]:
-    return [run.id for run in await ledger.runs(limit=1000, sweep=sweep)]
+    async def runs(self, sweep: str) -> Sequence[str]:
+        """The ids of a sweep's runs."""
+        return [run.id for run in await self._ledger.runs(limit=1000, sweep=sweep)]
 
 
 def _record(row: dict[str, Any]) -> Record:

@@ -55,6 +55,7 @@ async def build(ledger: Ledger, run: Run) -> SweepReport:
         tests=notes.get("tests", ""),
         unit_check=notes.get("unit_check", ""),
         incomplete=notes.get("incomplete", ""),
+        dry_run=notes.get("dry_run", ""),
         spending=spending(list(_tried(units, attempts)), notes.get("config", {}).get("ladder", ())),
         denied=dict(sum((Counter(dict(row.outcome.denied)) for row in rows if row.outcome), Counter[str]())),
     )

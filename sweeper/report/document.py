@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sweeper.forge.contract import Published
+from sweeper.forge.contract import Published, Rendered
 from sweeper.report.model import SCHEMA_VERSION, Buckets, SweepPlan, SweepReport, UnitReport
 from sweeper.report.spending import Spent
 
@@ -25,9 +25,15 @@ def report_document(
     ended: str = "",
     exit_code: int | None = None,
     pull_requests: Sequence[Published] = (),
+    rendered: Sequence[Rendered] = (),
 ) -> str:
-    """The document of `run`, `resume` and `report`; `exit_code` is None where nothing was run."""
-    return document("report", ended=ended, exit_code=exit_code, sweeps=reports, pull_requests=pull_requests)
+    """The document of `run`, `resume` and `report`; `exit_code` is None where nothing was run.
+
+    `rendered`: a dry run's pull requests, which are nowhere else.
+    """
+    return document(
+        "report", ended=ended, exit_code=exit_code, sweeps=reports, pull_requests=pull_requests, rendered=rendered
+    )
 
 
 def plan_document(plans: Sequence[SweepPlan]) -> str:

@@ -56,7 +56,9 @@ def _facts(report: SweepReport) -> Iterator[str]:
             yield f"- {name}: {code(text)}"
     if report.check:
         yield f"- Check it again: {code(phrases.command(report.check))}"
-    if report.branch:
+    if report.dry_run:
+        yield f"- Dry run: {phrases.dry(report)}"
+    if report.branch or report.dry_run:
         yield f"- Look at it: {code(phrases.look(report))}, {phrases.count(phrases.commits(report), 'commit')}"
     yield f"- Run {code(report.run)} on base {code(report.base[: phrases.SHORT])}"
 

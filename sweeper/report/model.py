@@ -115,7 +115,10 @@ class GateVerdict:
 
 @dataclass(frozen=True, slots=True)
 class SweepReport:
-    """One run of one sweep. `ended` is "" while it is unfinished; `branch` is "" where nothing was merged."""
+    """One run of one sweep. `ended` is "" while it is unfinished; `branch` is "" where nothing was merged.
+
+    `dry_run`: "fix" or "pr" where the run has moved no branch, though something is fixed on its tip.
+    """
 
     sweep: str
     run: str
@@ -138,6 +141,7 @@ class SweepReport:
     incomplete: str = ""
     spending: tuple[Spent, ...] = ()
     denied: Mapping[str, int] = field(default_factory=dict)
+    dry_run: str = ""
 
     @property
     def drained(self) -> bool:

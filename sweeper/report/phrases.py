@@ -95,7 +95,14 @@ def commits(report: SweepReport) -> int:
 
 def look(report: SweepReport) -> str:
     """The command that shows what the run did."""
-    return f"git diff {report.base[:SHORT]}..{report.branch or report.tip[:SHORT]}"
+    return f"git diff {report.base[:SHORT]}..{(report.branch if not report.dry_run else '') or report.tip[:SHORT]}"
+
+
+def dry(report: SweepReport) -> str:
+    """What a dry run has left undone, "" for any other run."""
+    if not report.dry_run:
+        return ""
+    return f"{count(commits(report), 'commit')}; no branch was moved: `sweeper run` lands them and pays for none again"
 
 
 def path_of(unit: UnitReport) -> str:

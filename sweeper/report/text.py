@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from sweeper.forge.contract import Rendered
 from sweeper.report import phrases
 from sweeper.report.escape import terminal
 from sweeper.report.model import SweepPlan, SweepReport, Try, UnitReport
@@ -52,8 +53,11 @@ def _facts(report: SweepReport) -> Iterator[tuple[str, str]]:
     if report.check:
         yield "check", terminal(phrases.command(report.check))
     yield "base", report.base[: phrases.SHORT]
-    if report.branch:
+    if report.dry_run:
+        yield "dry run", phrases.dry(report)
+    elif report.branch:
         yield "branch", f"{terminal(report.branch)}, {phrases.count(phrases.commits(report), 'commit')}"
+    if report.branch or report.dry_run:
         yield "look", terminal(phrases.look(report))
     yield "run", terminal(report.run)
 
@@ -128,6 +132,23 @@ def _prompts(plan: SweepPlan) -> Iterator[str]:
             yield ""
             yield f"prompt of {terminal(unit.title)} on rung {unit.prompt_rung + 1}:"
             yield from (f"  | {terminal(line, len(line) + 1)}" for line in unit.prompt.splitlines())
+
+
+def rendered_text(pull: Rendered) -> str:
+    """A pull request of a dry run, with its whole text."""
+    lines = [f"pull request, on paper only ({pull.operation}{f', {pull.url}' if pull.url else ''}):"]
+    more = f"{', draft' if pull.draft else ''}{f', {terminal(pull.part)}' if pull.part else ''}"
+    lines.append(f"  {terminal(pull.branch)} -> {terminal(pull.base)}{more}")
+    lines.append(f"  title     {terminal(pull.title)}")
+    for name, values in (("labels", pull.labels), ("reviewers", pull.reviewers), ("assignees", pull.assignees)):
+        if values:
+            lines.append(f"  {name:<10}{', '.join(map(terminal, values))}")
+    if pull.milestone:
+        lines.append(f"  milestone {terminal(pull.milestone)}")
+    lines.append(f"  {phrases.count(len(pull.commits), 'commit')}, up to {pull.head[: phrases.SHORT]}:")
+    lines += [f"    {commit[: phrases.SHORT]} {terminal(subject)}" for commit, subject in pull.commits]
+    lines += ["", *(f"  | {terminal(line, len(line) + 1)}" for line in pull.body.splitlines())]
+    return "\n".join(lines) + "\n"
 
 
 def story_text(unit: UnitReport, rungs: Mapping[str, Sequence[str]] | None = None) -> str:

@@ -1,0 +1,108 @@
+"""Dry runs: `plan` leaves every byte as it is, `fix` every branch; the run that follows pays for nothing again."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.fire.project import Project
+from tests.fire.test_runs import attempts, digest, wait_for_attempt
+
+pytestmark = pytest.mark.slow
+
+LADDER = ({"default": ["fix_some"]}, {"default": ["fix"]})
+
+
+def look(project: Project) -> dict[str, object]:
+    """What a dry run may not touch: work tree, index, HEAD, and every ref that is not ours."""
+    git = project.folder / ".git"
+    return {
+        "tree": {
+            path.name: digest(path) if path.is_dir() else path.read_bytes()
+            for path in project.folder.iterdir()
+            if path != git
+        },
+        "index": (git / "index").read_bytes(),
+        "HEAD": (git / "HEAD").read_bytes(),
+        "config": (git / "config").read_bytes(),
+        "refs": [line for line in project.git("for-each-ref").splitlines() if "refs/sweeper/" not in line],
+        "logs": digest(git / "logs"),
+    }
+
+
+@pytest.mark.parametrize("words", [("run", "--dry-run"), ("run", "--dry-run=plan"), ("plan",)])
+def test_a_plan_leaves_even_a_stale_index_as_it_is(project: Project, words: tuple[str, ...]) -> None:
+    """A status of git's own would refresh it; what is listed first here is no sweep's name."""
+    project.configure(*LADDER)
+    os.utime(project.folder / "pkg/m0.py", (1, 1))
+    before = digest(project.folder)
+    ended = project.sweeper(*words, "--json", "--sandbox", "bubblewrap", "s")
+    assert ended.code == 1, ended.err
+    assert ended.document["kind"] == "plan"
+    assert digest(project.folder) == before
+
+
+def test_a_dry_fix_moves_nothing_and_the_run_after_it_pays_nothing(project: Project) -> None:
+    project.configure(*LADDER)
+    (project.folder / "pkg/m0.py").write_text("import ast\nimport bisect\n\nVALUE = 77\n")
+    project.git("add", "pkg/m0.py")
+    (project.folder / "new.txt").write_text("mine")
+    project.git("tag", "mine")
+    before = look(project)
+    dry = project.run("--dry-run=fix")
+    assert dry.code == 0, dry.err
+    assert look(project) == before
+    assert (dry.report["buckets"]["fixed"], dry.report["branch"], dry.report["dry_run"]) == (8, "", "fix")
+    paid = attempts(project)
+    assert paid == 8
+    assert "`sweeper run` lands them" in project.sweeper("report").out
+    assert project.sweeper("resume", "--sandbox", "bubblewrap").code == 0  # it is drained: nothing to go on with
+    assert look(project) == before
+    project.git("gc", "-q", "--prune=now")
+    done = project.run()
+    assert done.code == 0, done.err
+    assert attempts(project) == paid
+    assert (done.report["run"], done.report["tip"]) == (dry.report["run"], dry.report["tip"])
+    assert project.git("rev-parse", "sweeper/s").strip() == dry.report["tip"]
+    assert done.report["dry_run"] == ""
+    assert project.recount() == 0
+    assert look(project) | {"refs": 0, "logs": 0} == before | {"refs": 0, "logs": 0}
+
+
+def test_a_dry_fix_ends_at_a_limit_and_the_run_goes_on(project: Project) -> None:
+    project.configure(*LADDER)
+    before = look(project)
+    assert project.run("--dry-run=fix", "--units-per-fire", "3").code == 5
+    assert look(project) == before
+    assert attempts(project) == 3
+    ended = project.run()
+    assert ended.code == 0, ended.err
+    assert attempts(project) == 8
+    assert project.recount() == 0
+
+
+def test_a_dry_fix_that_was_interrupted_is_resumed_as_one(project: Project) -> None:
+    project.configure({"default": [["fix", ["sleep", "2"]]]})
+    before = look(project)
+    first = project.start("--dry-run=fix")
+    wait_for_attempt(project)
+    first.send_signal(signal.SIGINT)
+    first.communicate(timeout=30)
+    assert first.returncode == 130
+    ended = project.sweeper("resume", "--json", "--sandbox", "bubblewrap")
+    assert (ended.code, ended.report["dry_run"]) == (0, "fix"), ended.err
+    assert look(project) == before
+    assert project.run().code == 0
+    assert project.recount() == 0
+
+
+def test_a_sweep_that_is_called_like_a_value_is_a_sweep(project: Project) -> None:
+    """Only what stands after "=" is a value: `--dry-run fix` starts no attempt."""
+    project.configure(*LADDER)
+    ended = project.run("--dry-run", "fix")
+    assert ended.code == 2
+    assert "there is no sweep 'fix'" in ended.err
+    assert not Path(project.folder / ".git/sweeper/ledger.sqlite3").exists()
