@@ -24,14 +24,16 @@ from sweeper.job import AgentRun, Job, recalled
 from sweeper.loop import Slot
 from sweeper.policy import Verdict
 from sweeper.policy.wire import Refusal, judge_rows, verdict_of
-from sweeper.records import Evidence, Finding, Kind, Outcome, Usage
+from sweeper.records import MERGEABLE, Evidence, Finding, Kind, Outcome, Usage
 from sweeper.sandbox.contract import Facts, Name, Role
+from sweeper.suite import unit_test
 from sweeper.trial import MAX_LINES, run_agent
 from sweeper.verifiers import Candidate
 from sweeper.verify import Judgement, proves_nothing
 from sweeper.way import Bill
 
 CONFIGURATION_CAP = 64 << 10  # bytes of a configuration file that is looked through
+UNIT_TESTS = 40  # numbers their sandboxes beyond those of candidates, below those of batches
 # Of several candidates without a verified change, which one's outcome is the unit's: what tells most about what to do.
 TELLING = (
     Kind.FIXED, Kind.PARTIAL, Kind.REFUSED, Kind.TRANSIENT, Kind.REJECTED, Kind.NOT_FIXED, Kind.TIMED_OUT,
@@ -185,7 +187,26 @@ async def _verified(
         facts=agent.facts,
         signs=agent.signs,
     )
-    return _outcome(ground, job, kind, _evidence(ground, job, judged, agent, reason), commit=commit, reviews=reviews)
+    evidence = _evidence(ground, job, judged, agent, reason)
+    if kind in MERGEABLE and argv(workshop.config.unit_test):
+        return await _tested(workshop, ground, job, candidate, _outcome(ground, job, kind, evidence), reviews)
+    return _outcome(ground, job, kind, evidence, commit=commit, reviews=reviews)
+
+
+async def _tested(
+    workshop: Workshop, ground: Ground, job: Job, candidate: Candidate, fixed: Outcome, reviews: tuple[str, ...]
+) -> Outcome:
+    """The outcome of a verified change after the unit's own test."""
+    name = replace(candidate.name, index=UNIT_TESTS + 2 * candidate.name.index)
+    changes = tuple(await workshop.repo.changes_of(candidate.commit))
+    async with workshop.verifiers.limiter:
+        run = await unit_test(workshop, ground, name, job.unit, changes)
+    if run is None:
+        reviews = (*reviews, "unit_test: red on the base too, so it proves nothing")
+    elif not run.passed:
+        evidence = replace(fixed.evidence, reason="unit test", lines=run.lines)
+        return replace(fixed, kind=Kind.NOT_FIXED, evidence=evidence, commit=candidate.commit)
+    return replace(fixed, commit=candidate.commit, reviews=reviews)
 
 
 async def _policy(workshop: Workshop, ground: Ground, job: Job, captured: Captured) -> Verdict:
@@ -193,6 +214,8 @@ async def _policy(workshop: Workshop, ground: Ground, job: Job, captured: Captur
     base = await workshop.repo.blobs(ground.commit, [os.fsencode(change.path) for change in captured.changes])
     context = await workshop.repo.blobs(ground.commit, ground.configuration, CONFIGURATION_CAP)
     config, check = workshop.config, workshop.check
+    own = (config.check, config.unit_check, config.test, config.unit_test)
+    commands = [word for command in own for word in argv(command)]
     rows = await workshop.check.parser.call(
         judge_rows,
         captured.changes,
@@ -204,7 +227,7 @@ async def _policy(workshop: Workshop, ground: Ground, job: Job, captured: Captur
             "out_of_scope": captured.out_of_scope,
             "check_config_files": (*workshop.check.tool.config_files, *workshop.steering),
             "secrets": workshop.secrets,
-            "command": (*argv(config.check), *argv(config.unit_check), *check.argv, *argv(config.test)),
+            "command": (*check.argv, *commands),
             "context": {os.fsdecode(path): data for path, data in context.items()},
             "root": check.root,
             "severities": dict(workshop.severities),

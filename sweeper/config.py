@@ -127,6 +127,8 @@ class SweepConfig(Model):
     """What a broken rule of the policy leads to, by its name (docs/policy.md): "reject", "review" or "off"."""
     test: Command = ""
     """The project's tests, run by the gate."""
+    unit_test: Command = ""
+    """A quick test of one unit, with "{files}": a verified change that breaks it is no fix."""
     test_junit: Inside | Literal[""] = ""
     """Path of a JUnit file that `test` writes: a red base is then compared test by test."""
     setup: list[CommandLine] = []

@@ -180,7 +180,7 @@ def severities(name: str, config: SweepConfig) -> dict[str, Level]:
 
 def steering(config: SweepConfig) -> tuple[str, ...]:
     """Files that decide what check and tests say: what their commands name, and what a test run reads by itself."""
-    commands = [argv(command) for command in (config.check, config.unit_check, config.test)]
+    commands = [argv(command) for command in (config.check, config.unit_check, config.test, config.unit_test)]
     named = {posixpath.basename(word) for command in commands for word in _read_by(command)}
     if argv(config.test):
         named |= set(TEST_CONFIG)
@@ -204,7 +204,8 @@ def toolchain(config: SweepConfig) -> Toolchain:
     """Every program that check, agents and tests start. Raises ConfigError for a ladder that can't work."""
     written = argv(config.check)
     tool = recognise(written)
-    commands = [tool.check(written), argv(config.unit_check) or tool.unit_check(written), argv(config.test)]
+    commands = [tool.check(written), argv(config.unit_check) or tool.unit_check(written)]
+    commands += [argv(config.test), argv(config.unit_test)]
     # A shell that hands a list of files to the tool is started as well as the tool.
     wanted = [words[0] for command in commands if command for words in (command, unwrap(command).words)]
     for rung in config.ladder:

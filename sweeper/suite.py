@@ -9,9 +9,10 @@ import enum
 from dataclasses import dataclass, replace
 
 from sweeper.backlog.junit import failed_tests
-from sweeper.commands import argv
+from sweeper.backlog.paths import to_root
+from sweeper.commands import argv, with_files
 from sweeper.ground import Ground, Workshop
-from sweeper.records import Change
+from sweeper.records import Change, Unit
 from sweeper.sandbox.contract import Clocks, Name, Role
 from sweeper.trial import end_of, tail
 
@@ -66,14 +67,20 @@ def seen_both_ways(one: TestRun, other: TestRun) -> frozenset[str]:
     return frozenset([WHOLE_SUITE]) if one.passed != other.passed else frozenset()
 
 
-async def run_tests(workshop: Workshop, ground: Ground, name: Name, changes: tuple[Change, ...] = ()) -> TestRun:
-    """Run the tests on the ground plus changes. Raises SandboxFailed."""
-    junit = workshop.config.test_junit
+async def run_tests(
+    workshop: Workshop,
+    ground: Ground,
+    name: Name,
+    changes: tuple[Change, ...] = (),
+    command: tuple[str, ...] = (),
+) -> TestRun:
+    """Run the tests, or `command` in their place, on the ground plus changes. Raises SandboxFailed."""
+    junit = "" if command else workshop.config.test_junit
     wanted = junit.encode()
     spec = workshop.sandboxing.spec(
         name,
         ground.snapshot,
-        argv(workshop.config.test),
+        command or argv(workshop.config.test),
         cwd=workshop.config.root,
         changes=changes,
         clocks=Clocks(wall=TEST_WALL),
@@ -101,3 +108,19 @@ async def test_base(workshop: Workshop, ground: Ground) -> TestBase:
     if again.passed:
         return TestBase(Tests.GREEN, flaky=frozenset([WHOLE_SUITE]))
     return TestBase(Tests.UNPROVEN, lines=run.lines)
+
+
+async def unit_test(
+    workshop: Workshop, ground: Ground, name: Name, unit: Unit, changes: tuple[Change, ...]
+) -> TestRun | None:
+    """The unit's own test on its change; None where it is red on the ground too, and so proves nothing.
+
+    Raises SandboxFailed.
+    """
+    files = [to_root(path, workshop.config.root) for path in unit.paths]
+    command = tuple(with_files(argv(workshop.config.unit_test), files))
+    run = await run_tests(workshop, ground, name, changes, command)
+    if run.passed:
+        return run
+    before = await run_tests(workshop, ground, replace(name, index=name.index + 1), (), command)
+    return run if before.passed else None

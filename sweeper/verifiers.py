@@ -84,7 +84,7 @@ class Verifiers:
 
     def __init__(self, repo: Repo, limiter: anyio.CapacityLimiter | None = None, most: int = 1) -> None:
         self._repo = repo
-        self._limiter = limiter or anyio.CapacityLimiter(float("inf"))
+        self.limiter = limiter or anyio.CapacityLimiter(float("inf"))
         self._most = self._size = most
         self._waiting: list[Candidate] = []
         self._seconds = 0.0
@@ -93,7 +93,7 @@ class Verifiers:
         """What the check says of one change. Raises SandboxFailed, GitFailed."""
         if self._most > 1 and not candidate.alone and candidate.whole and await self._prepare(candidate):
             return await self._in_company(candidate)
-        async with self._limiter:
+        async with self.limiter:
             return await self._alone(candidate)
 
     async def _prepare(self, candidate: Candidate) -> bool:
@@ -125,7 +125,7 @@ class Verifiers:
                         if not candidate.taken and candidate.answer is None:
                             await self._lead(candidate)
                     finally:
-                        self._limiter.release_on_behalf_of(candidate)
+                        self.limiter.release_on_behalf_of(candidate)
             return candidate.answer
         finally:
             candidate.gone = True
@@ -135,7 +135,7 @@ class Verifiers:
         """Wait for a verifier; False if there is news first."""
         acquired = False
         with anyio.CancelScope() as candidate.queueing:
-            await self._limiter.acquire_on_behalf_of(candidate)
+            await self.limiter.acquire_on_behalf_of(candidate)
             acquired = True
         candidate.queueing = None
         return acquired

@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sweeper import suite
 from sweeper.backlog.check import Checked
 from sweeper.errors import SandboxFailed
 from sweeper.gate import Gate, TreeVerdict
 from sweeper.ground import Ground, Workshop
 from sweeper.records import Unit
 from sweeper.sandbox.contract import Facts, Snapshot
-from sweeper.suite import TestBase, Tests
 from sweeper.verify import Judgement
 from tests.batch.world import Effect, World, is_fixed
 
@@ -110,7 +110,13 @@ def held_to(world: World, merged: frozenset[int], units: Sequence[Unit]) -> Tree
     """A green verdict on the tree with `merged`, held to what `units` were verified for with others."""
     ground = Ground("c", Snapshot("c", {}), world.candidate(0).baseline, world.result(frozenset()))
     together = {unit.key: unit for unit in units}
-    gate = Gate(cast(Workshop, SimpleNamespace()), ground, TestBase(Tests.NONE), 1, together)
+    gate = Gate(
+        cast(Workshop, SimpleNamespace(check=SimpleNamespace(unmuted_argv=()))),
+        ground,
+        suite.TestBase(suite.Tests.NONE),
+        1,
+        together,
+    )
     return gate.held_to(TreeVerdict(False, result=world.result(merged)), together)
 
 

@@ -132,3 +132,18 @@ def test_what_was_suppressed_before_may_stay_and_move(projects: Callable[..., Pr
     ended = project.run()
     assert ended.code == 0, ended.err
     assert project.show("pkg/m0.py") == "import os  # noqa: F401\n\nVALUE = 0\n"
+
+
+def test_a_verified_change_that_breaks_its_unit_s_own_test_is_no_fix(projects: Callable[..., Project]) -> None:
+    project = projects(3)
+    (project.folder / "keeps.py").write_text("import sys\nsys.exit('BROKEN' in open(sys.argv[1]).read())\n")
+    (project.folder / "pkg/m2.py").write_text("import ast\n\nVALUE = 'BROKEN'\n")
+    project.commit()
+    project.configure(BREAKS, {"default": ["fix"]}, more='unit_test = "python3 keeps.py {files}"')
+    ended = project.run()
+    assert ended.code == 0, ended.err
+    assert ended.kinds("pkg/m1.py") == ["not_fixed", "fixed"]
+    assert ended.reasons("pkg/m1.py")[0] == "unit test"
+    assert "BROKEN" not in project.show("pkg/m1.py")
+    (tried,) = ended.unit("pkg/m2.py")["tries"]
+    assert tried["reviews"] == ["unit_test: red on the base too, so it proves nothing"]
