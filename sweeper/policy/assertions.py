@@ -42,7 +42,7 @@ def assertion_rules(pair: Pair) -> Iterator[Violation]:
     gone = [one for one in matched.gone if pair.explained.removal(one.first, one.head, one.short)]
     fewer, changed = [], []
     for old, new in (*matched.kept, *((before.top, after.top),)):
-        if old is None or new is None or not (pair.after.test_file or old.test):
+        if not (pair.after.test_file or old.test):
             continue
         if len(new.assertions) < len(old.assertions) and not _explained(pair, old):
             fewer.append(max(new.head, 1))
@@ -59,8 +59,7 @@ def assertion_rules(pair: Pair) -> Iterator[Violation]:
 
 
 def _count(pair: Pair, outline: Outline) -> int:
-    tops = [outline.top] if outline.top is not None else []
-    return sum(len(one.assertions) for one in (*outline.definitions, *tops) if pair.after.test_file or one.test)
+    return sum(len(one.assertions) for one in (*outline.definitions, outline.top) if pair.after.test_file or one.test)
 
 
 def _explained(pair: Pair, old: Definition) -> bool:

@@ -32,6 +32,8 @@ def text_rules(path: str, before: bytes | None, after: bytes, linter_rules: Iter
         return
     if not any(ENCODING_RULES.search(rule) for rule in linter_rules):
         yield from _encoding(path, before, after)
+    if hidden := _hidden(old, after):
+        yield Violation("hidden_character", path, hidden)
     if not any(LINE_ENDING_RULES.search(rule) for rule in linter_rules):
         yield from _line_endings(path, old, after)
     if len(CONFLICT.findall(after)) > len(CONFLICT.findall(old)):
@@ -57,10 +59,34 @@ def _is_utf8(data: bytes) -> bool:
     return True
 
 
+# Invisible, or turning the direction: zero width, bidirectional marks, soft hyphen, fillers, tags.
+HIDDEN = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\uffa0\U000e0000-\U000e007f]"
+)
+
+
+def _hidden(before: bytes, after: bytes) -> tuple[int, ...]:
+    """Lines of `after` with hidden characters, if there are more than before."""
+    new = after.decode("utf-8", "replace")
+    if new.isascii() or len(HIDDEN.findall(new)) <= len(HIDDEN.findall(before.decode("utf-8", "replace"))):
+        return ()
+    return tuple(number for number, line in enumerate(re.split("\r\n|\r|\n", new), 1) if HIDDEN.search(line))
+
+
+COOKIE = re.compile(rb"\A(?:[^\n]*\n)?[ \t\f]*#[^\n]*?coding[:=][ \t]*([-\w.]+)")
+
+
+def _declared(data: bytes) -> bytes:
+    found = COOKIE.match(data)
+    return found[1].lower().replace(b"_", b"-") if found else b"utf-8"
+
+
 def _encoding(path: str, before: bytes | None, after: bytes) -> Iterator[Violation]:
     old = before or b""
     if _bom(old) != _bom(after):
         yield Violation("encoding", path, (1,), "a byte-order mark came or went")
+    elif path.endswith((".py", ".pyw", ".rb")) and _declared(old) != _declared(after):
+        yield Violation("encoding", path, (1,), "another encoding is declared")
     elif _is_utf8(old) and not _is_utf8(after):
         yield Violation("encoding", path, detail="no longer UTF-8" if before is not None else "not UTF-8")
     elif not _is_utf8(old):

@@ -70,7 +70,10 @@ class Explained:
         """Whether a finding is in or near one of the lines of the base."""
         return any(abs(finding.line - line) <= around for finding in self.findings for line in lines)
 
+    def findings_say(self, words: re.Pattern[str]) -> bool:
+        return any(words.search(f"{finding.rule} {finding.message}") for finding in self.findings)
+
     @property
     def about_layout(self) -> bool:
         """Whether a finding is about how a file is laid out, which is everywhere in it."""
-        return any(LAYOUT.search(f"{finding.rule} {finding.message}") for finding in self.findings)
+        return self.findings_say(LAYOUT)

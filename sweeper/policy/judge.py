@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
 from sweeper.policy.assertions import assertion_rules
+from sweeper.policy.beside import beside_rules
 from sweeper.policy.content import secret_rules, text_rules
 from sweeper.policy.documents import document_rules
 from sweeper.policy.explain import Explained
@@ -28,8 +29,8 @@ from sweeper.records import Change, Unit
 
 REGULAR, EXECUTABLE, LINK = 0o100644, 0o100755, 0o120000
 CODE_RULES = (
-    structure_rules, assertion_rules, lexical_rules, moved_rules, leftover_rules, document_rules, broken_rules,
-    size_rules,
+    structure_rules, beside_rules, assertion_rules, lexical_rules, moved_rules, leftover_rules, document_rules,
+    broken_rules, size_rules,
 )  # fmt: skip
 
 

@@ -18,6 +18,8 @@ DYNAMIC = ("dynamic_code", "code or names made at run time")
 ENDS = ("forged_verdict", "the process is ended, or what is loaded is replaced")
 UNCHECKED = ("unchecked", "something is taken for granted")
 WIDE = ("wide_type", "a type that admits anything")
+REACH = ("new_reach", "network, a process, the environment or a deletion")
+BUILD = ("unchecked", "code that is compiled only under a condition")
 LOOSE = ("test_changed", "a looser assertion, or a mock")
 
 # (languages, rule and what, pattern)
@@ -46,7 +48,34 @@ NEW: tuple[tuple[str, tuple[str, str], str], ...] = (
      r"|\bassert[ \t]*\([^\n]*,[ \t]*[\"'][^\n]*\)[ \t]*$"),
     ("python", LOOSE, r"\bmock\.ANY\b|\bANY\b(?=\s*[,)])|\bmonkeypatch\.setattr|\bpatch(?:\.object)?\s*\("
                       r"|\bpytest\.approx\("),
-    ("python", UNCHECKED, r"\bTYPE_CHECKING[ \t]*=[ \t]*\w"),
+    ("python", UNCHECKED, r"\bTYPE_CHECKING[ \t]*=[ \t]*\w|^[ \t]+if[ \t]+(?:typing\.)?TYPE_CHECKING\b"),
+    ("python", WIDE, r"\bAny[ \t]+as[ \t]+\w|=[ \t]*(?:typing\.|t\.)?(?:Any|object)[ \t]*$"),
+    ("python", IGNORED, r"\bfinally[ \t]*:\s*(?:return|break|continue)\b|\bsuppress[ \t]+as\b"),
+    ("python", REACH, r"\bos\.(?:system|popen|environ|getenv|exec\w+|spawn\w+|remove|unlink|rmdir|chmod)\b"
+                      r"|\bsubprocess\b|\bsocket\b"
+     r"|\burllib\.request\b|\brequests\b|\bhttpx\b|\bhttp\.client\b|\bshutil\.rmtree\b|\bctypes\b|\bpickle\.loads?\b"
+     r"|\bmarshal\b"),
+    (JS, IGNORED, r"\bfinally\s*\{\s*(?:return|break|continue)\b"),
+    (JS, REACH, r"\bfetch\s*\(|\bXMLHttpRequest\b|\bchild_process\b|\bprocess\.env\b|\bexecSync\b"
+                r"|\bspawn(?:Sync)?\s*\(|\bWebSocket\b|\bsendBeacon\b"
+     r"|\b(?:unlink|rm|rmdir)(?:Sync)?\s*\(|\binnerHTML\b|\bdangerouslySetInnerHTML\b|\bdocument\.cookie\b"
+     r"|\blocalStorage\b"),
+    ("go", REACH, r"\bexec\.Command|\bhttp\.(?:Get|Post|NewRequest|DefaultClient)\w*|\bnet\.Dial|\bos\.(?:Getenv"
+                  r"|Environ|Remove\w*|Chmod)\b|\bsyscall\."),
+    ("rust", REACH, r"\bCommand::new\b|\bTcpStream\b|\breqwest\b|\benv::vars?\b|\bfs::remove_\w+|\bureq\b"),
+    ("java", REACH, r"\bRuntime\.getRuntime\b|\bProcessBuilder\b|\bHttpClient\b|\bURL\s*\(|\bSocket\s*\("
+                    r"|\bSystem\.getenv\b|\bFiles\.delete\w*|\bObjectInputStream\b"),
+    ("java", IGNORED, r"\bfinally\s*\{\s*return\b"),
+    ("ruby", REACH, r"(?<![\w.])(?:system|exec|spawn|fork)[ (]|`|%x|\bOpen3\b|\bNet::HTTP\b|\bENV\b"
+                    r"|\bFileUtils\.rm\w*|\bFile\.(?:delete|unlink)\b|\bMarshal\.load\b|\bURI\.open\b"),
+    ("ruby", IGNORED, r"\bensure\s+return\b"),
+    ("bash", REACH, r"(?<![\w-])(?:curl|wget|nc|ssh|scp|sudo|chmod|chown|dd|mkfs)[ \t]|\brm[ \t]+-\w*[rf]"),
+    ("c cpp", REACH, r"(?<![\w.])(?:system|popen|exec[lv]\w*|fork|socket|connect|getenv|unlink|remove|dlopen)\s*\("),
+    ("c cpp", BUILD, r"^[ \t]*#[ \t]*(?:if|ifdef|ifndef)\b"),
+    ("rust", BUILD, r"#\s*!?\[\s*cfg(?:_attr)?\s*\((?!\s*test\s*\))"),
+    ("rust", IGNORED, r"\bmap_err\(\s*\|_\w*\|[ \t]*(?:\(\)|\w+::default)|\bResult<\w*(?:\(\))?,[ \t]*\(\)>"
+                      r"|\.err\(\)[ \t]*;"),
+    ("go", IGNORED, r"^[ \t]*go[ \t]+[\w.]+\("),
     (JS, DEBUG, r"\bconsole\.(?:log|debug|info|dir|trace|table|warn|error)\s*\(|\bdebugger\b|(?<![\w.])alert\s*\("
                 r"|process\.stdout\.write"),
     (JS, DYNAMIC, r"(?<![\w.])eval\s*\(|\bnew\s+Function\s*\(|(?<![\w.])Function\s*\(|\bset(?:Timeout"

@@ -72,6 +72,8 @@ def swallowing_call(language: str, node: Node, name: str, text: str) -> Mark | N
         return Mark(*(SILENT_BROAD if re.search(r"\b(?:Base)?Exception\b", given) else SILENT), line)
     if language == "python" and re.fullmatch(r"(?:\w+\.)?cast", name):
         return _python_cast(given, line)
+    if name.endswith(".then") and (rest := squeezed(given).rsplit("},", 1))[1:] and _CATCH_NOTHING.match("(" + rest[1]):
+        return Mark(*SILENT_BROAD, line)
     if name.endswith(".catch") and _CATCH_NOTHING.match(squeezed(given)):
         return Mark(*SILENT_BROAD, line)
     return None
@@ -125,19 +127,52 @@ def _java_type(node: Node, text: str) -> tuple[str, str] | None:
     )
 
 
+def _tuple_asserted(node: Node, text: str) -> tuple[str, str] | None:
+    first = node.named_children[0].type if node.named_children else ""
+    return ("test_weakened", "an assertion that always holds") if first == "tuple" else None
+
+
+def _ends_loop(node: Node, text: str) -> tuple[str, str] | None:
+    """A break that stands in a loop under no condition."""
+    up = node.parent
+    while up is not None and up.type in (
+        "block",
+        "statement_block",
+        "compound_statement",
+        "statement_list",
+        "do",
+        "do_group",
+    ):
+        up = up.parent
+    loops = (
+        "for_statement",
+        "while_statement",
+        "for_in_statement",
+        "enhanced_for_statement",
+        "for_range_loop",
+        "for",
+        "while",
+    )
+    return ("code_disabled", "a loop that ends at once") if up is not None and up.type in loops else None
+
+
+_LOOPS: dict[str, Look] = {"break_statement": _ends_loop}
 _TYPESCRIPT: dict[str, Look] = {
+    **_LOOPS,
     "as_expression": _ts_as,
     "type_assertion": _ts_angle,
     "non_null_expression": _always("unchecked", "a non-null assertion"),
     "predefined_type": _wide("any|unknown|object"),
     "type_identifier": _wide("Object|Function"),
 }
-_C: dict[str, Look] = {"cast_expression": _c_cast}
+_C: dict[str, Look] = {"cast_expression": _c_cast, **_LOOPS}
 NODE_MARKS: dict[str, dict[str, Look]] = {
-    "python": {"type": _python_type},
+    "python": {"type": _python_type, "assert_statement": _tuple_asserted, **_LOOPS},
+    "javascript": _LOOPS,
     "typescript": _TYPESCRIPT,
     "tsx": _TYPESCRIPT,
     "go": {
+        **_LOOPS,
         "type_assertion_expression": _always("unchecked", "a type assertion"),
         "type_identifier": _wide("any"),
         "interface_type": lambda node, text: (
@@ -148,7 +183,7 @@ NODE_MARKS: dict[str, dict[str, Look]] = {
         "type_cast_expression": _always("unchecked", "a cast"),
         "unsafe_block": _always("unchecked", "an unsafe block"),
     },
-    "java": {"cast_expression": _always("unchecked", "a cast"), "type_identifier": _java_type},
+    "java": {**_LOOPS, "cast_expression": _always("unchecked", "a cast"), "type_identifier": _java_type},
     "c": _C,
     "cpp": _C,
 }

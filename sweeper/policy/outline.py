@@ -31,7 +31,8 @@ _LOOPS = ("program", "module", "source_file", "translation_unit")
 class Definition:
     """`name`: dotted. `kind`: function, class, value, test or scope. `first`..`last`: its lines, decorators included;
     `head`: the line of its name. `statements`: those of its body, blanks removed, without comments and docstring.
-    `size`: statements at any depth. `start`, `end`: offsets. `within`: the functions that it is local to.
+    `size`: statements at any depth. `start`, `end`: offsets. `local`: to a function. `annotations`: of types;
+    `guards`: conditions that only leave. Both, and assertions, are counted at the innermost definition.
     """
 
     name: str
@@ -47,6 +48,8 @@ class Definition:
     has_body: bool = False
     size: int = 0
     local: bool = False
+    annotations: int = 0
+    guards: int = 0
     assertions: list[tuple[str, int]] = field(default_factory=list)
 
     @property
@@ -62,6 +65,7 @@ class Definition:
 class Outline:
     """`text`: the source as Latin-1, so that offsets are the tree's; `code`: the same with comments and contents of
     strings blanked. `broken`: lines that the grammar does not understand. `calls`: what is called how often.
+    `top`: what stands in no definition.
     """
 
     language: str
@@ -73,7 +77,7 @@ class Outline:
     marks: list[Mark] = field(default_factory=list)
     broken: list[int] = field(default_factory=list)
     calls: Counter[str] = field(default_factory=Counter)
-    top: Definition | None = None
+    top: Definition = field(default_factory=lambda: Definition("", "scope", True, False, 1, 0, 1, 0, 0))
 
 
 def outline(name: str, data: bytes, test_file: bool) -> Outline | None:
@@ -147,9 +151,22 @@ class _Walk:
             self._assertion(node, owner)
         elif kind in language.handlers and (mark := handler(language.name, node, text, self._statements)) is not None:
             self._found.marks.append(mark)
+        if kind in _ANNOTATIONS:
+            owner.annotations += 1
+        elif kind in _CONDITIONS and self._leaves(node):
+            owner.guards += 1
         if (look := self._marks.get(kind)) is not None and (said := look(node, text)) is not None:
             self._found.marks.append(Mark(*said, node.start_point[0] + 1))
         return owner
+
+    def _leaves(self, node: Node) -> bool:
+        """Whether a condition guards what follows: all that it does is to leave."""
+        done = node.child_by_field_name("consequence") or node.child_by_field_name("body")
+        if done is None or node.child_by_field_name("alternative") is not None:
+            return False
+        while len(done.named_children) == 1 and done.type in (*self._language.blocks, *_PLAIN):
+            done = done.named_children[0]
+        return done.type in self._language.exits or done.type in ("continue_statement", "next")
 
     def _define(self, node: Node, role: str, owner: Definition) -> Definition | None:
         text = self._found.text
@@ -253,6 +270,9 @@ class _Walk:
         owner.assertions.append((" ".join(text.split()), top.start_point[0] + 1))
 
 
+_ANNOTATIONS = frozenset({"type", "type_annotation"})
+_CONDITIONS = frozenset({"if_statement", "if_expression", "if", "unless", "if_modifier", "unless_modifier"})
+_PLAIN = frozenset({"expression_statement", "then", "block", "statement_list"})
 _TEST_CALL = re.compile(
     r"(?:f|x)?(?:it|test|specify|example|scenario|describe|context|suite|feature|RSpec\.describe)(?![\w])"
 )

@@ -237,13 +237,15 @@ def _less_code(pair: Pair, before: Outline, after: Outline, matched: Matched, de
 
 
 def _size(outline: Outline) -> int:
-    return sum(one.size for one in outline.definitions) + (outline.top.size if outline.top is not None else 0)
+    return sum(one.size for one in outline.definitions) + outline.top.size
 
 
 # Lines that only hold others together: an import, a bracket, a handler's frame, one literal of a list.
-_FRAME = re.compile(
-    r"(?:import|from|use|using|#include|require|package|@|#!?\[)|[\[\](){}.,;]*\Z|(?:end|pass|try|else|finally|begin|ensure|then"
-    r"|fi|done|do|esac|in)[:{]?\Z|\}?(?:except|catch|rescue|else|elif|finally)\b[^()]*[:{]?\Z|\}?catch\(\w*\)\{\Z|except.*:\Z"
+FRAME = re.compile(
+    r"(?:import|from|use|using|#include|require|package|@|#!?\[)|[\[\](){}.,;]*\Z|(?:end|pass|try|else|finally|begin"
+    r"|ensure|then"
+    r"|fi|done|do|esac|in)[:{]?\Z|\}?(?:except|catch|rescue|else|elif"
+    r"|finally)\b[^()]*[:{]?\Z|\}?catch\(\w*\)\{\Z|except.*:\Z"
     r"|[\"'][^\"']*[\"'],?(?:[\"'][^\"']*[\"'],?)*\Z"
 )
 
@@ -251,6 +253,6 @@ _FRAME = re.compile(
 def _says(pair: Pair, line: int) -> bool:
     """Whether a line of the base is a statement that the new version has nowhere any more."""
     text = pair.before.running[line - 1]
-    if len(text) <= 2 or not pair.went[text] or _FRAME.match(text):
+    if len(text) <= 2 or not pair.went[text] or FRAME.match(text):
         return False
     return not pair.new_words.issuperset(re.findall(r"\w+", pair.before.lines[line - 1]))
