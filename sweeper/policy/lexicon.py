@@ -31,7 +31,6 @@ NEW: tuple[tuple[str, tuple[str, str], str], ...] = (
                      r"|\.\w+\()"
      r"|\bsys\.std(?:out|err)\s*=|\bimportlib\.reload|\bsys\.exit\s*\(\s*(?:0\s*)?\)|\bsys\.settrace|\bos\.kill\s*\("),
     ("python", DUMMY, r"^[ \t]*(?:_\w*[ \t]*=[ \t]*[\w.]+|del[ \t]+\w+(?:[ \t]*,[ \t]*\w+)*)[ \t]*$"
-     r"|^[ \t]*(?!(?:pass|break|continue|return|else|try|finally|raise|yield)\b)[\w]+[ \t]*$"
      r"|^[ \t]*_(?:[ \t]*,[ \t]*_)*[ \t]*=[ \t]*\S"),
     ("python", NEVER, r"^[ \t]*(?:el)?if[ \t]+(?:False|0|None|not[ \t]+True"
                       r"|not[ \t]+(?:typing\.)?TYPE_CHECKING)[ \t]*(?:and\b[^\n]*)?:"
@@ -83,8 +82,7 @@ NEW: tuple[tuple[str, tuple[str, str], str], ...] = (
      r"|\b(?:globalThis|window|global)\s*\[|\brequire\s*\(\s*[^\s\"'`)]|\bvm\.run|\bwith\s*\("),
     (JS, ENDS, r"\bprocess\.(?:exit|abort|kill|reallyExit)\s*\(|\bprocess\.exitCode\s*=|\bModule\._(?:load|resolve)"
      r"|\brequire\.cache\b|\bprocess\.std(?:out|err)\.\w+\s*="),
-    (JS, DUMMY, r"^[ \t]*void[ \t]+[\w$.]+[ \t]*;?[ \t]*$|^[ \t]*(?!(?:break|continue|return|debugger|else|try|do"
-                r"|default)\b)[A-Za-z_$][\w$]*[ \t]*;[ \t]*$"
+    (JS, DUMMY, r"^[ \t]*void[ \t]+[\w$.]+[ \t]*;?[ \t]*$"
      r"|^[ \t]*_\w*[ \t]*=[ \t]*[\w$.]+[ \t]*;?[ \t]*$|^[ \t]*void[ \t(]"),
     (JS, NEVER, r"\b(?:if|while)\s*\(\s*(?:false|0|!1|!true|null|undefined|)\s*(?:&&[^\n]*)?\)|\bfalse\s*&&"
                 r"|\btrue\s*\|\||\{\s*false\s*\}"),
@@ -154,9 +152,7 @@ NEW: tuple[tuple[str, tuple[str, str], str], ...] = (
                       r"|\bdefine_method\b|\binstance_variable_[gs]et\b|\bObjectSpace\b"),
     ("ruby", ENDS, r"\bexit!|\bat_exit\b|(?<![\w.])exit[ \t]*\(?[ \t]*(?:0|true)|\$LOADED_FEATURES|\$LOAD_PATH"
                    r"|\bKernel\.exit"),
-    ("ruby", DUMMY, r"^[ \t]*_\w*[ \t]*=[ \t]*[\w.]+[ \t]*$|^[ \t]*(?!(?:end|else|begin|ensure|rescue|nil|true|false"
-                    r"|self|super|yield|private|public|protected|return|next|break|redo|retry|loop"
-                    r"|module_function)\b)[a-z_]\w*[ \t]*;[ \t]*$"),
+    ("ruby", DUMMY, r"^[ \t]*_\w*[ \t]*=[ \t]*[\w.]+[ \t]*$"),
     ("ruby", NEVER, r"\b(?:if|while|elsif)[ \t]+(?:false|nil)\b|\b(?:unless|until)[ \t]+true\b|\bfalse[ \t]*&&"),
     ("ruby", SKIP, r"^[ \t]*(?:xit|xdescribe|xcontext|xspecify|fit|fdescribe|fcontext|pending|skip)\b"
                    r"|,[ \t]*:(?:skip|pending|focus)\b|\b(?:skip|pending|focus):[ \t]*(?:true|[\"'])"),
@@ -181,8 +177,7 @@ NEW: tuple[tuple[str, tuple[str, str], str], ...] = (
                      r"|\bqDebug\b|\bcout\b\s*<<"),
     ("c cpp", WIDE, r"\bvoid\s*\*|\bstd::any\b"),
     ("c cpp", DUMMY, r"\(\s*void\s*\)\s*&?[\w.\[\]>-]+\s*;|\bmaybe_unused\b|__attribute__\s*\(\(\s*_*unused"
-                     r"|\bstd::ignore\b|\bQ_UNUSED\s*\(|\bUNUSED\s*\(|^[ \t]*(?!(?:return|break|continue|default"
-                     r"|else|do)\b)[A-Za-z_]\w*[ \t]*;[ \t]*$"),
+                     r"|\bstd::ignore\b|\bQ_UNUSED\s*\(|\bUNUSED\s*\("),
     ("c cpp", IGNORED, r"\(\s*void\s*\)\s*[\w:.>-]+\s*\("),
     ("cpp", UNCHECKED, r"\b(?:reinterpret|const|static|dynamic|bit)_cast\s*<|\bconst_cast\b"),
     ("c cpp", UNCHECKED, r"\b__builtin_(?:unreachable|assume)\b|\bvolatile\b|\basm\b|__asm__"),

@@ -156,7 +156,13 @@ def _ends_loop(node: Node, text: str) -> tuple[str, str] | None:
     return ("code_disabled", "a loop that ends at once") if up is not None and up.type in loops else None
 
 
-_LOOPS: dict[str, Look] = {"break_statement": _ends_loop}
+def _bare_name(node: Node, text: str) -> tuple[str, str] | None:
+    """A statement that is nothing but a name."""
+    inner = node.named_children
+    return ("dummy_use", "a use that does nothing") if len(inner) == 1 and inner[0].type == "identifier" else None
+
+
+_LOOPS: dict[str, Look] = {"expression_statement": _bare_name, "break_statement": _ends_loop}
 _TYPESCRIPT: dict[str, Look] = {
     **_LOOPS,
     "as_expression": _ts_as,

@@ -44,7 +44,7 @@ def name_of(node: Node, role: str, language: str, text: str) -> tuple[str, str, 
     if node.type == "field_declaration":
         declarator = node.child_by_field_name("declarator")
         return _text(declarator.child_by_field_name("name") if declarator else None, text), role, None
-    return squeezed(_text(node.child_by_field_name("name"), text))[:200], role, None
+    return squeezed(_text(node.child_by_field_name("name"), text))[:200].replace("::", "."), role, None
 
 
 def _constant(name: str, language: str) -> bool:

@@ -164,8 +164,8 @@ class _Walk:
         done = node.child_by_field_name("consequence") or node.child_by_field_name("body")
         if done is None or node.child_by_field_name("alternative") is not None:
             return False
-        while len(done.named_children) == 1 and done.type in (*self._language.blocks, *_PLAIN):
-            done = done.named_children[0]
+        while done.named_children and done.type in (*self._language.blocks, *_PLAIN):
+            done = done.named_children[-1]
         return done.type in self._language.exits or done.type in ("continue_statement", "next")
 
     def _define(self, node: Node, role: str, owner: Definition) -> Definition | None:
@@ -231,7 +231,8 @@ class _Walk:
             inner = child.named_children
             if child.type == "expression_statement" and len(inner) == 1 and inner[0].type == "string":
                 continue
-            texts.append(squeezed(self._found.text[child.start_byte : child.end_byte]))
+            condition = "if:" if child.type in ("if_modifier", "unless_modifier") else ""
+            texts.append(condition + squeezed(self._found.text[child.start_byte : child.end_byte]))
         return tuple(texts)
 
     def _block(self, children: list[Node], owner: Definition) -> None:

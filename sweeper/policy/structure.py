@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -13,6 +13,7 @@ from sweeper.policy.rules import Violation
 from sweeper.policy.version import Pair
 
 ALIKE = 0.55  # of the words of two definitions: then the one is the other under a new name
+MOST_COMPARED = 100  # new definitions that a lost one is compared with
 UNMADE = re.compile(
     r"NotImplemented|unimplemented!|todo!|not.{0,3}implemented|UnsupportedOperation|unreachable!", re.IGNORECASE
 )
@@ -29,21 +30,22 @@ class Matched:
 
 def match(before: Outline, after: Outline) -> Matched:
     """By dotted name, the n-th of a name with the n-th; equal text first."""
-    free: dict[str, list[Definition]] = defaultdict(list)
+    equal: dict[tuple[str, str], deque[Definition]] = defaultdict(deque)
     for one in after.definitions:
-        free[one.name].append(one)
-    kept, gone = [], []
-    rest = []
+        equal[one.name, text_of(after, one)].append(one)
+    kept, gone, rest = [], [], []
     for one in before.definitions:
-        same = next((it for it in free[one.name] if text_of(after, it) == text_of(before, one)), None)
-        if same is None:
-            rest.append(one)
+        same = equal[one.name, text_of(before, one)]
+        if same:
+            kept.append((one, same.popleft()))
         else:
-            free[one.name].remove(same)
-            kept.append((one, same))
+            rest.append(one)
+    free: dict[str, deque[Definition]] = defaultdict(deque)
+    for (name, _), left in equal.items():
+        free[name].extend(left)
     for one in rest:
         if free[one.name]:
-            kept.append((one, free[one.name].pop(0)))
+            kept.append((one, free[one.name].popleft()))
         else:
             gone.append(one)
     return Matched(tuple(kept), tuple(gone), tuple(it for found in free.values() for it in found))
@@ -109,7 +111,7 @@ def _fate(before: Outline, after: Outline, one: Definition, new: tuple[Definitio
     heir = _heir(before, after, one, new)
     if one.test and one.kind in ("function", "test"):
         return "" if heir is not None and heir.test else "test_removed"
-    if heir is not None or _bound(after, one.short):
+    if heir is not None or _bound(after, one.short.rstrip("=")):
         moved = any(other.short == one.short for other in new)
         return "api_changed" if one.public and not moved else ""
     if not one.public:
@@ -129,7 +131,7 @@ def _places(pair: Pair, lines: Iterable[int]) -> tuple[int, ...]:
 def _heir(before: Outline, after: Outline, one: Definition, new: tuple[Definition, ...]) -> Definition | None:
     """The new definition that is this one under another name or in another place."""
     words = words_of(before, one)
-    for other in new:
+    for other in new[:MOST_COMPARED]:
         if other.short == one.short and other.kind == one.kind:
             return other if not other.hollow or one.hollow else None
         if other.kind == one.kind and alike(words, words_of(after, other)) >= ALIKE:
@@ -142,7 +144,7 @@ def _bound(after: Outline, name: str) -> bool:
     word = re.escape(name)
     return (
         re.search(
-            rf"(?:\b(?:import|from|export|use|require|alias|alias_method|using|typedef|const|let|var|type|def|class"
+            rf"(?:\b(?:import|from|export|use|require|alias|alias_method|attr_\w+|def_delegators?|using|typedef|const|let|var|type|def|class"
             rf"|function)\b[^\n;]{{0,300}}?"
             rf"(?<![\w.]){word}\b)|^[ \t]*{word}[ \t]*(?::[^=\n]+)?=[^=]",
             after.code,
