@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 from sweeper.policy.rules import Violation
 from sweeper.policy.version import Pair
@@ -29,6 +30,7 @@ PLACEHOLDER = re.compile(
     rf"|implementation)\s+here\b",
     re.IGNORECASE | re.MULTILINE,
 )
+MOST_COMMENTS = 3000  # lines of new comments that are read
 ELLIPSIS = re.compile(r"^\s*(?:#|//|/\*|<!--|--|%|;)?\s*(?:\.{3,}|…)\s*(?:\*/|-->)?\s*$")
 UNDONE = re.compile(
     r"\b(?:TODO|FIXME|XXX|HACK)\b|\bnot (?:yet )?implemented\b|\bplaceholder\b|\bstub(?:bed)?\b|\bto be (?:done"
@@ -60,6 +62,7 @@ NAMED_SECRET = re.compile(
     r"[\"']?(?!(?:\$|<|\{|%|env\b|os\.|process\.|None|null|true|false))[A-Za-z0-9+/_!@#$%^&*.=-]{8,}[\"']?"
     r"|://[^\s:/@\"']{1,60}:(?!\$|\{|<|%)[^\s:/@\"']{4,80}@"
 )
+_SECRETISH = re.compile(r"pass|secret|key|token|credential|://", re.IGNORECASE)
 _QUOTED = re.compile(r"[\"'][A-Za-z0-9+/_!@#$%^&*.=-]{8,}[\"']|://")
 
 
@@ -83,7 +86,7 @@ def _comments(pair: Pair) -> Iterator[Violation]:
     """Placeholders and announcements in comments; in prose and code, lines that are nothing but an ellipsis."""
     known = {pair.before.text[start:end].strip() for start, end in pair.before.comments}
     elided, undone, wide = set(), set(), set()
-    for version_line, comment in _new_comments(pair, known):
+    for version_line, comment in islice(_new_comments(pair, known), MOST_COMMENTS):
         if PLACEHOLDER.search(comment) or ELLIPSIS.match(comment):
             elided.add(version_line)
         elif UNDONE.search(comment):
@@ -127,7 +130,8 @@ def _secrets(pair: Pair) -> Iterator[Violation]:
         if any(found[0] not in had for found in CREDENTIAL.finditer(line)):
             sure.append(number)
         elif (
-            (found := NAMED_SECRET.search(line))
+            _SECRETISH.search(line)
+            and (found := NAMED_SECRET.search(line))
             and (_QUOTED.search(found[0]) or held.language in ("yaml", ""))
             and not _known(found[0], had)
         ):

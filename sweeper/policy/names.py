@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from sweeper.policy.hollow import squeezed
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
 
 JAVASCRIPT = frozenset({"javascript", "typescript", "tsx"})
 _FUNCTIONS = frozenset({"arrow_function", "function_expression", "generator_function", "function"})
+_LISTS = re.compile(
+    r"\bexport\s*\{[^}]*|\bmodule\.exports\s*=\s*\{[^}]*|\bmodule\.exports\s*=\s*\w+|\bexport\s+default\s+\w+|\bexports\.\w+"
+)
 _EXPORTS = re.compile(r"\bmodule\.exports\b|\bexports\.\w|\bexport\b")
 
 
@@ -113,12 +117,16 @@ def _exported(node: Node, name: str, text: str) -> bool:
         return not re.match(r"\s*(?:private|protected)\b", head)
     if up is not None and up.type == "export_statement":
         return True
-    listed = re.search(
-        rf"(?:export\s*\{{|module\.exports\s*=\s*\{{|export\s+default\b)[^}}]{{0,5000}}?\b{re.escape(name)}\b", text
-    )
-    return (
-        listed is not None or re.search(rf"exports\.{re.escape(name)}\b", text) is not None or not _EXPORTS.search(text)
-    )
+    listed = _listed(text)
+    return listed is None or name in listed
+
+
+@lru_cache(maxsize=4)
+def _listed(text: str) -> frozenset[str] | None:
+    """The names in a module's lists of exports; None where it exports nothing: then it is a script."""
+    if not _EXPORTS.search(text):
+        return None
+    return frozenset(word for listed in _LISTS.findall(text) for word in re.findall(r"[\w$]+", listed))
 
 
 def is_test(node: Node, name: str, language: str, text: str, test_file: bool) -> bool:

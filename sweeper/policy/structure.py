@@ -83,11 +83,16 @@ def _explained(pair: Pair, one: Definition) -> bool:
 def _removed(pair: Pair, before: Outline, after: Outline, matched: Matched, dead: set[int]) -> Iterator[Violation]:
     names = {one.name for one in matched.gone}
     left = {one.name for one, _ in matched.kept}
+    shorts = {one.short for one in matched.new}
+    words = [(other, words_of(after, other)) for other in matched.new[:MOST_COMPARED]]
+    bound = _bound(after) if matched.gone else frozenset()
     lines: dict[str, list[int]] = defaultdict(list)
     for one in matched.gone:
         inner = one.local or one.name.rpartition(".")[0] in names
         if id(one) not in dead and not inner and one.name not in left:
-            lines[_fate(before, after, one, matched.new)].append(one.head)
+            heir = _heir(one, words_of(before, one), words)
+            rule = _fate(one, heir, one.short in shorts, one.short.rstrip("=") in bound)
+            lines[rule].append(one.head)
     for rule, what in _FATES.items():
         if lines[rule]:
             yield Violation(rule, pair.path, _places(pair, lines[rule]), f"{len(lines[rule])} {what}")
@@ -106,13 +111,11 @@ _FATES = {
 }
 
 
-def _fate(before: Outline, after: Outline, one: Definition, new: tuple[Definition, ...]) -> str:
+def _fate(one: Definition, heir: Definition | None, moved: bool, bound: bool) -> str:
     """The rule that the end of a definition breaks; "" for none."""
-    heir = _heir(before, after, one, new)
     if one.test and one.kind in ("function", "test"):
         return "" if heir is not None and heir.test else "test_removed"
-    if heir is not None or _bound(after, one.short.rstrip("=")):
-        moved = any(other.short == one.short for other in new)
+    if heir is not None or bound:
         return "api_changed" if one.public and not moved else ""
     if not one.public:
         return ""  # whether its code is missed is `_less_code`'s to say
@@ -128,30 +131,26 @@ def _places(pair: Pair, lines: Iterable[int]) -> tuple[int, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _heir(before: Outline, after: Outline, one: Definition, new: tuple[Definition, ...]) -> Definition | None:
+def _heir(one: Definition, words: Counter[str], new: list[tuple[Definition, Counter[str]]]) -> Definition | None:
     """The new definition that is this one under another name or in another place."""
-    words = words_of(before, one)
-    for other in new[:MOST_COMPARED]:
+    for other, others in new:
         if other.short == one.short and other.kind == one.kind:
             return other if not other.hollow or one.hollow else None
-        if other.kind == one.kind and alike(words, words_of(after, other)) >= ALIKE:
+        if other.kind == one.kind and alike(words, others) >= ALIKE:
             return other
     return None
 
 
-def _bound(after: Outline, name: str) -> bool:
-    """Whether the name still means something: imported, assigned or exported."""
-    word = re.escape(name)
-    return (
-        re.search(
-            rf"(?:\b(?:import|from|export|use|require|alias|alias_method|attr_\w+|def_delegators?|using|typedef|const|let|var|type|def|class"
-            rf"|function)\b[^\n;]{{0,300}}?"
-            rf"(?<![\w.]){word}\b)|^[ \t]*{word}[ \t]*(?::[^=\n]+)?=[^=]",
-            after.code,
-            re.MULTILINE,
-        )
-        is not None
-    )
+_BINDING = re.compile(
+    r"\b(?:import|from|export|use|require|alias|alias_method|attr_\w+|def_delegators?|using|typedef|const|let|var|type|def"
+    r"|class|function)\b[^\n;]*|^[ \t]*\w+[ \t]*(?::[^=\n]+)?=(?!=)",
+    re.MULTILINE,
+)
+
+
+def _bound(after: Outline) -> frozenset[str]:
+    """The names that still mean something: imported, assigned, exported or defined."""
+    return frozenset(word for line in _BINDING.findall(after.code) for word in re.findall(r"(?<!\.)\b\w+", line))
 
 
 def _hollowed(pair: Pair, before: Outline, after: Outline, matched: Matched) -> Iterator[Violation]:

@@ -11,7 +11,7 @@ from sweeper.policy.languages import LANGUAGES
 if TYPE_CHECKING:
     import tree_sitter
 
-MOST = 2 << 20  # bytes of a text that is parsed; a larger one is read by its lines alone
+MOST = 512 << 10  # bytes of a text that is parsed; a larger one is read by its lines alone
 
 
 @cache

@@ -36,7 +36,15 @@ def judge_rows(
 
 
 def warm() -> None:
-    """Judge something small once, so that what the rules compile and import is there before the first fork."""
+    """Judge something small once, so that what the rules compile and import is there before the first fork.
+
+    Of the grammars only Python's is loaded; another one is when its first file comes, in the worker.
+    """
+    from sweeper.policy.languages import LANGUAGES
+    from sweeper.policy.lexicon import patterns
+
+    for language in LANGUAGES:
+        patterns(language)
     change = Change("a.py", b"x = 1  # noqa\n")
     unit = Unit("", "", "a.py", ("a.py",), ())
     judge_rows([change], {"a.py": b"x = 1\n"}, unit, Scope(), {"out_of_scope": ("b.py",)})
