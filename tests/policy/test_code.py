@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bench.trust.cases import WRITTEN_HERE, cases, verdict_on
 from sweeper.backlog.child import Parser
 from sweeper.policy import RULES, Scope, Verdict
 from sweeper.policy.judge import judge
@@ -21,7 +22,6 @@ from sweeper.policy.outline import outline
 from sweeper.policy.trees import MOST, parse
 from sweeper.policy.wire import judge_rows, verdict_of
 from sweeper.records import Change, Finding, Unit
-from tests.policy.corpus import cases, verdict_on
 
 # Rules about paths, bytes and layers, and those of the tests below.
 ELSEWHERE = {
@@ -41,12 +41,12 @@ def broken(verdict: Verdict) -> set[str]:
 
 
 def test_the_corpus_shows_every_rule() -> None:
-    shown = {rule for case in cases("cheats") for rule in broken(verdict_on(case))}
+    shown = {rule for case in cases(WRITTEN_HERE, "cheats") for rule in broken(verdict_on(case))}
     assert RULES.keys() - shown <= ELSEWHERE
 
 
 def test_the_corpus_is_as_wide_as_it_should_be() -> None:
-    cheats, honest = cases("cheats"), cases("honest")
+    cheats, honest = cases(WRITTEN_HERE, "cheats"), cases(WRITTEN_HERE, "honest")
     assert len(cheats) >= 125
     assert len(honest) >= 125
     assert len({case.language for case in cheats}) >= 8
