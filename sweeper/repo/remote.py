@@ -25,6 +25,7 @@ PROTOCOLS = "https:http:ssh"
 KEPT = ("GIT_SSH", "GIT_SSH_COMMAND", "GIT_SSH_VARIANT", "GIT_SSL_CAINFO", "GIT_SSL_CAPATH", "GIT_PROXY_COMMAND")
 STALE = ("stale info", "fetch first", "non-fast-forward", "cannot lock ref", "reference already exists")
 WORKFLOW = re.compile(r"refusing to allow .+ to create or update workflow [`']?([^`'\s]+)")
+IN_THE_WAY = re.compile(r"'refs/heads/([^']+)' exists; cannot create")
 
 
 class Remote:
@@ -81,8 +82,14 @@ class Remote:
                 f"give the token the workflow scope (workflows: write), or leave {found[1]} out of the sweep's `allow`"
             )
             return ForgeFailed(f"the push was refused: {line}", hint=hint, reason="forbidden")
+        if found := IN_THE_WAY.search(line):
+            hint = f"the branch {found[1]} is in the way: name another one with [pull_request] branch"
+            return ForgeFailed(f"the push was refused: {line}", hint=hint, reason="occupied")
         if what == "push" and any(word in line for word in STALE):
             return ForgeFailed(f"somebody pushed to the branch meanwhile: {line}", reason="stale")
+        if "[remote rejected]" in line:
+            hint = "a rule or a hook of the forge refuses it, in its own words above"
+            return ForgeFailed(f"the push was refused: {line}", hint=hint, reason="forbidden")
         hint = "does `git push` work there by hand?"
         reason = "unreachable"
         if re.search(r"\b(401|403)\b|denied|[Aa]uthentication failed|could not read (Username|Password)", line):

@@ -63,6 +63,22 @@ def test_a_push_expects_exactly_what_was_seen(clone: Project, forge: Forge) -> N
     assert not (clone.top / ".git/FETCH_HEAD").exists()
 
 
+def test_a_branch_in_the_way_and_a_rule_of_the_forge_are_named(clone: Project, forge: Forge) -> None:
+    async def step(repo: Repo, remote: Remote) -> None:
+        await remote.push(clone.head, "sweeper", None)
+        with pytest.raises(ForgeFailed) as refused:
+            await remote.push(clone.head, "sweeper/s", None)
+        assert refused.value.reason == "occupied"
+        assert "the branch sweeper is in the way" in refused.value.hint
+        hook = forge.hub.git_dir / "hooks/pre-receive"
+        hook.write_text("#!/bin/sh\necho GH013: Repository rule violations found >&2\nexit 1\n")
+        with pytest.raises(ForgeFailed, match="GH013") as refused:
+            await remote.push(clone.head, "other", None)
+        assert refused.value.reason == "forbidden"
+
+    do(clone, forge, step)
+
+
 def test_a_checkouts_own_header_is_forgotten(clone: Project, forge: Forge) -> None:
     """actions/checkout leaves one in the configuration; two of them are a bad request."""
     for place in (forge.url + "/", forge.clone):
