@@ -15,6 +15,7 @@ from sweeper.report.escape import code, inert
 
 LIMIT = 60_000  # characters and bytes; GitHub's own is 65,536 characters
 TITLE = 200
+SPAN = 120  # characters of a text in what is never left out; an odd one may be shown tenfold
 SHORT = 12
 ELSEWHERE = "`sweeper report --markdown` has them"
 TICKED = re.compile(r"(?m)^- \[[xX]\] (.*)$")
@@ -78,15 +79,17 @@ def _sections(story: Story) -> dict[str, Section]:
 
 
 def _head(story: Story) -> str:
-    rest = f", {story.remaining:,} remain" if story.remaining else ""
+    rest = f", {story.remaining:,} {'remains' if story.remaining == 1 else 'remain'}" if story.remaining else ""
+    part = f", part {code(story.part, SPAN)}" if story.part else ""
+    base, tests = code(story.base, SPAN), code(story.tests or "none", SPAN)
     lines = [
         f"**{story.fixed:,} {_plural('finding', story.fixed)} fixed** in {_count(len(story.changes), 'unit')}{rest}. "
-        f"Sweep {code(story.sweep)}{f', part {code(story.part)}' if story.part else ''}: {code(story.headline)}.",
+        f"Sweep {code(story.sweep)}{part}: {code(story.headline, SPAN)}.",
         "",
-        "Each unit was fixed in its own sandbox, verified by the check in a fresh one, and the whole tree was checked "
-        f"and tested on top of {code(story.base)} at {code(story.base_commit[:SHORT])}.",
+        "Each unit was fixed in its own sandbox and verified by the check in a fresh one; the whole tree was checked "
+        f"on top of {base} at {code(story.base_commit[:SHORT])}; tests: {tests}.",
     ]
-    lines += [f"- {number:,} open: {code(reason)}" for reason, number in story.open[:10]]
+    lines += [f"- {number:,} open: {code(reason, SPAN)}" for reason, number in story.open[:10]]
     return "\n".join(lines)
 
 
@@ -110,9 +113,24 @@ def _units(heading: str, what: str, changes: Sequence[Change], line: Callable[[C
     top = f"### {heading} ({len(changes):,})\n\n"
     full = top + "\n".join(map(line, changes))
     brief = top + "\n".join(f"- {code(change.title)} {change.commit[:SHORT]}" for change in changes)
-    return Section(
-        (full, brief, top + f"{_count(len(changes), 'unit')} {what}: too long a list for here; {ELSEWHERE}.")
-    )
+    least = f"{top}{_count(len(changes), 'unit')} {what}: too long a list for here; {ELSEWHERE}."
+    return Section((full, brief, top + _by_directory(changes), least))
+
+
+def _by_directory(changes: Sequence[Change]) -> str:
+    """What so many changes are, folder by folder."""
+    found: dict[str, list[Change]] = {}
+    for change in changes:
+        found.setdefault(change.title.rpartition("/")[0] or ".", []).append(change)
+    lines = []
+    for folder, some in found.items():
+        rules: dict[str, tuple[int, int]] = {}
+        for rule in (rule for change in some for rule in change.rules):
+            before, after = rules.get(rule.name, (0, 0))
+            rules[rule.name] = (before + rule.before, after + rule.after)
+        summed = [Rule(name, before, after) for name, (before, after) in sorted(rules.items())]
+        lines.append(f"- {code(folder)}: {_count(len(some), 'unit')}; {_rules(summed)}")
+    return "\n".join([*lines, f"- {ELSEWHERE} one by one, and so have the commits"])
 
 
 def _change(change: Change) -> str:

@@ -58,7 +58,7 @@ class Story:
     `headline`: how the run stands. `fixed`, `remaining`: findings. `held`: units that wait for a person; `left_out`:
     verified units that do not fit where the branch stands now; `open`: reason -> findings for the rest. `notes`: what
     a reviewer must know beforehand, in our own words. `index`: all parts, in the first one's body only. `part`: this
-    one's label, "" if it is the only one.
+    one's label, "" if it is the only one. `tests`: how far the project's tests were a yardstick.
     """
 
     sweep: str
@@ -81,5 +81,6 @@ class Story:
     spending: tuple[str, ...] = ()
     check: tuple[str, ...] = ()
     test: tuple[str, ...] = ()
+    tests: str = ""
     index: tuple[Part, ...] = ()
     part: str = ""

@@ -82,6 +82,8 @@ async def shape(
 
     `merged`: pieces with their commits on `start`, in order. None if they can't be put into that order.
     """
+    if merged and config.commits == "unit" and not config.message and not config.sign_off:
+        return merged[-1][1]  # as they were merged
     on_branch = {piece.commit: commit for piece, commit in merged}
     wanted = groups([piece for piece, _ in merged], config, sweep, repo.identity)
     tip, at = start, await repo.commit_of(start)

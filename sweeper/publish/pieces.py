@@ -17,7 +17,7 @@ MOST = 100_000  # commits of one run
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """One verified change. `commit`: on the run's branch; `paths`: what it changes there.
+    """One verified change. `commit`: on the run's branch; `paths`: what it changes there, if that was asked.
 
     `before` and `after`: findings of the unit's files when it was verified.
     """
@@ -34,8 +34,11 @@ class Piece:
     reviews: tuple[str, ...] = ()
 
 
-async def pieces_of(run: Run, repo: Repo, ledger: Ledger) -> list[Piece]:
-    """The run's pieces from its base to its tip. Raises GitFailed for a branch that is not ours alone."""
+async def pieces_of(run: Run, repo: Repo, ledger: Ledger, *, paths: bool) -> list[Piece]:
+    """The run's pieces from its base to its tip. `paths`: whether anybody asks for theirs.
+
+    Raises GitFailed for a branch that is not ours alone.
+    """
     rows: dict[tuple[str, int], AttemptRow] = {}
     async for row in ledger.attempts(run=run.id):
         rows[row.unit, row.number] = row
@@ -59,7 +62,7 @@ async def pieces_of(run: Run, repo: Repo, ledger: Ledger) -> list[Piece]:
                 rung=int(trailers.get("Rung", "0")),
                 before=outcome.evidence.before if outcome else 0,
                 after=outcome.evidence.after if outcome else 0,
-                paths=tuple(await repo.paths_of(at)),
+                paths=tuple(await repo.paths_of(at)) if paths else (),
                 message=commit.message,
                 reviews=outcome.reviews if outcome else (),
             )

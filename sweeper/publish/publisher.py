@@ -128,7 +128,7 @@ class Publisher:
 
     async def _branches(self, run: Run, judge: Judge) -> tuple[list[Branched], list[str]]:
         """Every part's branch pushed, and what is to be said of the base."""
-        pieces = await pieces_of(run, self._repo, self._ledger)
+        pieces = await pieces_of(run, self._repo, self._ledger, paths=self._config.split != "none")
         shares = await self._shares(run, pieces)
         onto, notes = await self._onto(run)
         pulls = await self._forge.find()
@@ -162,7 +162,7 @@ class Publisher:
             what = f"{self._target} on the remote lacks commits that the run stood on"
         else:
             what = f"{self._target} has moved on the remote"
-        said = f"{what}: every change was put on its tip {tip[:12]}, one by one, and the whole was judged again"
+        said = f"{what}: every change is put on its tip {tip[:12]}, one by one, and the whole is judged again"
         self._say(f"{run.sweep}: {said}")
         return tip, [f"{said}."]
 

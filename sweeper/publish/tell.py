@@ -65,6 +65,7 @@ class Teller:
             spending=tuple(phrases.spending(report)),
             check=report.check,
             test=tuple(argv(config.get("test", ""))),
+            tests=report.tests,
             index=tuple(index),
             part=label,
         )
@@ -106,8 +107,9 @@ class Teller:
         if number >= len(ladder):
             return f"rung {number + 1}"
         rung = ladder[number]
-        words = argv(rung.get("run", ""))
-        how = shlex.join(words) if words else " ".join(filter(None, (rung.get("agent", ""), rung.get("model", ""))))
+        written = rung.get("run") or ""
+        how = written if isinstance(written, str) else shlex.join(written)
+        how = how or " ".join(filter(None, (rung.get("agent", ""), rung.get("model", ""))))
         return f"rung {number + 1}: {how[:COMMAND]}"
 
     def _held(self) -> Iterable[Left]:

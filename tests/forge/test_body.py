@@ -102,7 +102,7 @@ def story(units: int, *, marked: int = 0, held: int = 0) -> Story:
         fixed=3 * units, remaining=held, usage=Usage(1000, 50, 120_000), seconds=12.5,
         changes=tuple(change(n, reviews=("a test was changed",) if n < marked else ()) for n in range(units)),
         held=tuple(Left(f"held_{n}.py", "ladder exhausted", 2, "rung 2 not_fixed") for n in range(held)),
-        check=("ruff", "check", "."),
+        check=("ruff", "check", "."), tests="green",
     )  # fmt: skip
 
 
@@ -112,8 +112,16 @@ def test_three_thousand_units_fit_and_what_is_left_out_is_said() -> None:
     assert "9,000 findings fixed" in text
     assert text.count("**review**") == 40
     assert text.count("- [ ] ") == 30
-    assert "2,960 units changed: too long a list for here" in text
+    assert "- `src/package`: 2,960 units; `F401` 8,880 → 0" in text
     assert "`git fetch origin sweeper/ruff`" in text
+
+
+def test_a_list_of_too_many_folders_is_a_count() -> None:
+    odd = replace(change(1), rules=tuple(Rule(f"R{n}", 1, 0) for n in range(40)))
+    many = tuple(replace(odd, title=f"a/folder/with/a/name/d{n}/x.py") for n in range(1500))
+    text = bodies.body(replace(story(0), changes=many), MARK)
+    assert len(text.encode()) <= 60_000
+    assert "1,500 units changed: too long a list for here" in text
 
 
 def test_details_go_before_the_list_itself() -> None:
