@@ -54,7 +54,7 @@ def test_a_draft_appears_after_the_first_green_round_and_follows_the_second(proj
     assert len(project.subjects()) == 8
     posts = [request for request in project.forge.hub.requests if request.startswith("POST")]
     assert posts == ["POST /api/v3/repos/acme/widgets/pulls", "POST /api/graphql"]
-    assert "- `pkg/m0.py`: `F401` 2 → 0; `rung 1: sed -i /bisect/d '{files}', rung 2: ruff check" in project.pull.body
+    assert "- `pkg/m0.py`: `F401` 2 → 0; `rung 1: sed -i /bisect/d {files}, rung 2: ruff check" in project.pull.body
 
 
 def test_b28_d22_neither_an_agents_push_nor_local_edits_get_into_the_pull_request(project: Cloned) -> None:
