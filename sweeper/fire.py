@@ -156,6 +156,10 @@ async def _decide(
     config, digest = order.sweeps[name], order.run_digest(name)
     base = await tools.repo.resolve(order.base)
     run = None if order.fresh else await tools.ledger.latest_run(name, base, digest)
+    if run is not None and not await tools.repo.remotes.has(run.tip or base):
+        # a ledger that was carried into another clone, and its commits were not
+        hooks.say(f"{name}: run {run.id} stood on {run.tip[:12]}, which this clone hasn't got: a new run begins")
+        run = None
     if run is None:
         run = Run(id=new_run_id(), sweep=name, base=base, digest=digest, tip=base, created=time.time())
         notes = {"config": config.model_dump(mode="json"), "check": list(argv(config.check))}

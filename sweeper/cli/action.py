@@ -59,9 +59,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """One step; its exit code."""
     os.dup2(sys.stdout.fileno(), sys.stderr.fileno())  # one stream: nothing is read after the token that came before it
     given = list(sys.argv[1:] if argv is None else argv)
-    environ = dict(os.environ)
-    token = environ.get(TOKEN) or secrets.token_hex(16)
-    console = Console(environ)
+    token = os.environ.pop(TOKEN, "") or secrets.token_hex(16)
+    console = Console()
     print(words.stop(token), flush=True)  # noqa: T201
     try:
         if given == ["after"]:
@@ -81,10 +80,8 @@ def _run(console: Console) -> tuple[End, str]:
     try:
         inputs = read(console.environ)
         fail_on = inputs.fail_on
-        environ = {**inputs.environ, **console.environ}
-        os.environ.update(inputs.environ)
         os.chdir(inputs.folder or ".")
-        return anyio.run(_steps, inputs, Console(environ)), fail_on
+        return anyio.run(_steps, inputs, Console({**console.environ, **inputs.environ})), fail_on
     except OSError as problem:
         return End(2, problems=[(f"the input working-directory: {problem}", "a folder of the checkout")]), fail_on
     except Exception as problem:

@@ -68,7 +68,7 @@ class Extras:
 class Published:
     """What became of one part. `operation`: created | updated | none | closed. `part`: its label, "" for the only one.
 
-    `head`: the commit at the pull request's head, as it was read back.
+    `head`: the commit at the pull request's head, as it was read back. `notes`: what a person should know of it.
     """
 
     sweep: str
@@ -80,6 +80,7 @@ class Published:
     base: str
     operation: str
     draft: bool
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

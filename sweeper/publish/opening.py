@@ -75,6 +75,7 @@ class Opening:
             base=pull.base,
             operation=operation,
             draft=pull.draft,
+            notes=(BOT,) if self._bot else (),
         )
         return done, pull
 

@@ -74,7 +74,7 @@ def read(environ: Mapping[str, str]) -> Inputs:
             if text(name)
         },
         folder=text("working-directory"),
-        pull_request=_flag("pull-request", text("pull-request")),
+        pull_request=_flag("pull-request", text("pull-request") or "true"),
         dry_run=_one_of("dry-run", text("dry-run") or "false", DRY_RUNS),
         fail_on=_one_of("fail-on", text("fail-on") or "error", FAIL_ON),
     )
@@ -86,7 +86,7 @@ def _listed(text: str) -> list[str]:
 
 
 def _flag(name: str, text: str) -> bool:
-    return _one_of(name, text.lower() or "false", ("true", "false")) == "true"
+    return _one_of(name, text or "false", ("true", "false")) == "true"
 
 
 def _count(name: str, text: str) -> int | None:

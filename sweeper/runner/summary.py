@@ -67,6 +67,7 @@ def _published(published: Sequence[Published]) -> Iterator[str]:
         part = f", {code(each.part)}" if each.part else ""
         draft = ", draft" if each.draft else ""
         yield f"- Pull request #{each.number} {each.operation}{draft}{part}: <{_address(each.url)}>"
+        yield from (f"  - {code(note, 1000)}" for note in each.notes)
     if published:
         yield ""
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from sweeper.report.escape import HIDDEN, terminal
 from sweeper.runner import summary, words
 from sweeper.runner.words import Annotation
+from tests.action.step import parsed
 
 TEXT = st.text(max_size=300) | st.sampled_from(
     [
@@ -50,7 +51,7 @@ def test_an_annotation_is_one_line_and_one_command_of_its_own_kind(annotations: 
         assert len(own) == min(words.MOST, sum(each.kind == kind for each in annotations))
 
 
-def test_e07_the_tenth_annotation_says_how_many_more_there_are() -> None:
+def test_the_tenth_annotation_says_how_many_more_there_are() -> None:
     lines = words.commands([Annotation("warning", str(number)) for number in range(14)])
     assert lines[:9] == [f"::warning::{number}" for number in range(9)]
     assert lines[9] == "::warning::and 5 more: the step's summary and report have them"
@@ -75,22 +76,6 @@ def test_a_path_with_colons_and_commas_names_the_same_file() -> None:
 def test_outputs_come_back_as_they_were(values: dict[str, str]) -> None:
     text = "".join(words.output(name, value, "DELIMITER-of-32-hex-digits") for name, value in values.items())
     assert parsed(text) == values
-
-
-def parsed(text: str) -> dict[str, str]:
-    """The runner's reading of the file: name<<delimiter, lines, delimiter."""
-    found, lines = {}, iter(text.split("\n"))
-    for line in lines:
-        if not line:
-            continue
-        name, _, end = line.partition("<<")
-        value = []
-        for row in lines:
-            if row == end:
-                break
-            value.append(row)
-        found[name] = "\n".join(value)
-    return found
 
 
 def test_a_value_that_holds_the_delimiter_is_refused() -> None:

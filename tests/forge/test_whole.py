@@ -26,6 +26,7 @@ def test_a_drained_sweep_ends_with_one_pull_request_whose_head_is_what_was_pushe
     assert made == {
         "sweep": "s", "part": "", "number": 1, "url": f"{project.forge.url}/acme/widgets/pull/1",
         "head": hub.tip("sweeper/s"), "branch": "sweeper/s", "base": "main", "operation": "created", "draft": False,
+        "notes": [],
     }  # fmt: skip
     assert project.git("rev-parse", "sweeper/s").strip() == made["head"]
     assert project.subjects() == [f"s: fix pkg/m{number}.py" for number in range(4)]
