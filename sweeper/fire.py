@@ -30,7 +30,7 @@ from sweeper.loop import Claims, Loop
 from sweeper.order import Hooks, Order, Tools, ladder_digest, scope, workshop
 from sweeper.policy import Scope
 from sweeper.publish.drafting import Drafting
-from sweeper.reconcile import account, describe, reconcile
+from sweeper.reconcile import account, describe, reconcile, stands
 from sweeper.records import Unit
 from sweeper.report.build import build
 from sweeper.report.model import SweepReport
@@ -156,9 +156,8 @@ async def _decide(
     config, digest = order.sweeps[name], order.run_digest(name)
     base = await tools.repo.resolve(order.base)
     run = None if order.fresh else await tools.ledger.latest_run(name, base, digest)
-    if run is not None and not await tools.repo.remotes.has(run.tip or base):
-        # a ledger that was carried into another clone, and its commits were not
-        hooks.say(f"{name}: run {run.id} stood on {run.tip[:12]}, which this clone hasn't got: a new run begins")
+    if run is not None and not await stands(run, tools.ledger, tools.repo):
+        hooks.say(f"{name}: run {run.id} has commits that are not in this clone: a new run begins")
         run = None
     if run is None:
         run = Run(id=new_run_id(), sweep=name, base=base, digest=digest, tip=base, created=time.time())

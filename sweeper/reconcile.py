@@ -14,7 +14,7 @@ from pathlib import Path
 
 from sweeper.capture import capture
 from sweeper.job import ref_of, salvaged_message
-from sweeper.ledger.contract import Ledger, StaleClaim
+from sweeper.ledger.contract import Ledger, Run, StaleClaim
 from sweeper.policy import Scope
 from sweeper.receipts import spent
 from sweeper.records import Unit, Usage
@@ -50,6 +50,17 @@ async def reconcile(
             salvaged += await _salvage(claim, agents, ledger, backend, repo, scope_of, secrets)
             await ledger.break_claim(claim)
     return Reconciled(len(stale), salvaged, await reap(ledger, backend))
+
+
+async def stands(run: Run, ledger: Ledger, repo: Repo) -> bool:
+    """Whether what the run goes on from is here: its tip, and every change that waits for the merge. A ledger that was
+    carried into another clone may have left them behind.
+    """
+    if not await repo.remotes.has(run.tip or run.base):
+        return False
+    kept = {"", *(await repo.refs(f"refs/sweeper/{run.id}/")).values()}
+    waiting = [row.outcome.commit async for _, row in ledger.verified(run.id) if row.outcome]
+    return kept.issuperset(waiting)
 
 
 async def account(ledger: Ledger, logs: Path) -> int:

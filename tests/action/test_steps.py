@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import signal
+import sqlite3
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from sweeper.runner import summary
-from tests.action.step import Steps
+from tests.action.step import Stepped, Steps
 from tests.forge.conftest import Cloned
 from tests.forge.server import BOT_TOKEN
 
@@ -141,7 +143,7 @@ def test_a_ledger_whose_commits_are_not_here_begins_a_new_run_and_says_so(steps:
         bundle.write_bytes(bundle.read_bytes()[:-40])
     done = steps.run()
     assert done.code == 0, done.log
-    assert "which this clone hasn't got: a new run begins" in done.log
+    assert "has commits that are not in this clone: a new run begins" in done.log
     assert ("were not brought back" in done.log) == (harm == "damaged")
     assert done.outputs["fixed-count"] == "8"
     assert len(steps.project.subjects()) == 4
@@ -159,6 +161,7 @@ def test_e09_a_cancelled_step_ends_in_good_order_before_it_is_killed(steps: Step
     assert done.code == (130 if first is signal.SIGINT else 143)
     assert done.outputs["status"] == "cancelled"
     assert not steps.project.agents()
+    assert known(steps, "SELECT count(*) FROM unit WHERE state = 'claimed'") == 0
     assert not steps.project.forge.hub.pulls
 
 
@@ -185,7 +188,43 @@ def test_the_last_step_fails_no_job_where_there_is_nothing(steps: Steps) -> None
 
 def test_the_report_is_a_json_file_of_its_own(steps: Steps) -> None:
     done = steps.run(pull_request="false")
-    report = json.loads(Path(done.outputs["report-path"]).read_text())
-    assert report["kind"] == "report"
-    assert report["exit_code"] == 0
-    assert [unit["paths"] for unit in report["sweeps"][0]["units"]] == [[f"pkg/m{n}.py"] for n in range(4)]
+    made = report(done)
+    assert (made["kind"], made["exit_code"]) == ("report", 0)
+    assert [unit["paths"] for unit in made["sweeps"][0]["units"]] == [[f"pkg/m{n}.py"] for n in range(4)]
+
+
+@pytest.mark.kill
+@pytest.mark.parametrize("last_step", [True, False])
+def test_what_a_killed_run_had_captured_goes_along_or_is_done_again(steps: Steps, last_step: bool) -> None:
+    slow = {"default": [["fix", ["sleep", "60"]], "fix"], "units": {"pkg/m[01].py": ["fix"]}}
+    steps.project.settle(slow, top="[limits]\nslots = 2\n")
+    settings = (steps.checkout / "sweeper.toml").read_text()
+    process = steps.start()
+    verified = "SELECT count(*) FROM unit WHERE state = 'verified'"
+    wait_for(lambda: known(steps, verified) == 2, "two verified units")
+    process.kill()
+    process.communicate(timeout=60)
+    wait_for(lambda: not steps.project.agents(), "the end of every agent")
+    if last_step:
+        assert steps.run("after").code == 0
+    steps.move(state=True)
+    steps.settle(settings)
+    done = steps.run()
+    assert done.code == 0, done.log
+    assert done.outputs["fixed-count"] == "8"
+    assert len(steps.project.subjects()) == 4
+    again = {unit["title"] for unit in report(done)["sweeps"][0]["units"] if len(unit["tries"]) > 1}
+    assert again == ({"pkg/m2.py", "pkg/m3.py"} if last_step else set()), "in a new run the count begins anew"
+    assert ("a new run begins" in done.log) != last_step
+
+
+def report(done: Stepped) -> dict[str, Any]:
+    value: dict[str, Any] = json.loads(Path(done.outputs["report-path"]).read_text())
+    return value
+
+
+def known(steps: Steps, sql: str) -> int:
+    try:
+        return int(steps.project.ledger(sql)[0][0])
+    except sqlite3.OperationalError:
+        return 0
