@@ -96,3 +96,28 @@ def test_a_cancelled_job_leaves_no_sandbox_and_the_next_one_drains(runner: Runne
     after = runner.run(workflow, "schedule")
     assert after.code == 0, after.log
     assert after.outputs["status"] == "drained"
+
+
+@pytest.mark.long
+def test_the_manual_workflow_needs_no_configuration(runner: Runner) -> None:
+    inputs = {"dry-run": "false", "check": "ruff check .", "setup": "", "units": "50"}
+    given = [f"--input={name}={value}" for name, value in inputs.items()]
+    job = runner.run(runner.example("manual.yml"), "workflow_dispatch", {"inputs": inputs}, *given)
+    assert job.code == 0, job.log
+    assert job.outputs["status"] == "drained"
+    assert job.outputs["pull-request-branch"] == "sweeper/ruff"
+    assert f"8 findings fixed, see {job.outputs['pull-request-url']}" in job.log
+
+
+@pytest.mark.long
+def test_a_job_of_the_matrix_runs_its_own_sweep_alone(runner: Runner) -> None:
+    workflow = runner.example("matrix.yml").replace("[ruff, mypy, eslint]", "[s, t]")
+    project = runner.project
+    place = project.folder / ".github" / "sweeper.toml"
+    place.write_text(place.read_text() + '\n[sweep.t]\ncheck = "false"\n[[sweep.t.ladder]]\nrun = "true"\n')
+    project.commit("two sweeps")
+    project.push()
+    job = runner.run(workflow, "schedule", None, "--matrix", "sweep:s")
+    assert job.code == 0, job.log
+    assert job.outputs["pull-request-branch"] == "sweeper/s"
+    assert [sweep["sweep"] for sweep in job.report["sweeps"]] == ["s"]

@@ -117,6 +117,17 @@ def test_e11_an_empty_key_is_no_key_and_stops_before_any_sandbox(steps: Steps) -
     assert "sandboxes:" not in done.log
 
 
+def test_e11_a_pull_requests_own_commit_is_not_worked_on_beside_secrets(steps: Steps) -> None:
+    tip = steps.project.git("rev-parse", "HEAD").strip()
+    steps.project.commit("of a pull request")
+    event = {"GITHUB_EVENT_NAME": "pull_request_target", "GITHUB_SHA": tip}
+    done = steps.run(**event)
+    assert (done.code, done.outputs["status"]) == (2, "configuration")
+    assert "a pull request's own code would run beside them" in done.commands[0]
+    assert "sandboxes:" not in done.log
+    assert steps.run(dry_run="false", trust_checkout="true", **event).code == 0
+
+
 def test_commits_of_an_unfinished_run_are_carried_into_the_next_clone(steps: Steps) -> None:
     settings = (steps.checkout / "sweeper.toml").read_text()
     first = steps.run(units_per_fire="1", pull_request="false")
