@@ -21,10 +21,10 @@ from sweeper.cli.console import Console
 from sweeper.cli.options import Wanted
 from sweeper.errors import SweeperError
 from sweeper.fire import Fired
-from sweeper.forge.contract import Published
+from sweeper.forge.contract import Published, Rendered
 from sweeper.report.document import plan_document, report_document
 from sweeper.report.model import SweepPlan, SweepReport
-from sweeper.report.text import plan_text, report_text
+from sweeper.report.text import plan_text, rendered_text, report_text
 from sweeper.runner import files, summary, verdict, words
 from sweeper.runner.inputs import Inputs, read
 from sweeper.runner.verdict import Verdict
@@ -34,7 +34,7 @@ TOKEN = "ACTION_TOKEN"  # of both steps, so that the second one starts what a ki
 
 @dataclass
 class End:
-    """What a step has to say at its end. `problems`: (what, way out). `why`: of a dry run, "" for a run.
+    """What a step has to say at its end. `problems`: (what, way out). `why`: of a plan, "" for a run.
 
     `spared`: the dry run took a run's place, because nothing may be paid for or written here.
     """
@@ -43,6 +43,8 @@ class End:
     reports: Sequence[SweepReport] = ()
     published: Sequence[Published] = ()
     problems: list[tuple[str, str]] = field(default_factory=list)
+    rendered: Sequence[Rendered] = ()
+    dry: bool = False
     plans: Sequence[SweepPlan] = ()
     why: str = ""
     spared: bool = False
@@ -52,7 +54,7 @@ class End:
     def verdict(self) -> Verdict:
         if self.why and self.code in verdict.ENDS:
             return verdict.of_plan(self.plans, self.code)
-        return verdict.of_run(self.reports, self.code)
+        return verdict.of_run(self.reports, self.code, dry=self.dry)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -96,34 +98,39 @@ def _failed(problem: Exception, console: Console) -> End:
 
 
 async def _steps(inputs: Inputs, console: Console) -> End:
-    wanted = Wanted(**inputs.run, pull_request=inputs.pull_request)
-    if inputs.dry_run != "false":
-        return await _planned(wanted, console, "it was asked for")
+    dry = inputs.dry_run
+    if dry == "plan":
+        return await _planned(Wanted(**inputs.run), console, "it was asked for")
+    wanted = Wanted(**inputs.run, dry_run=dry, pull_request=inputs.pull_request and not dry)
     with signals.caught(console.warn) as caught:
         try:
             await _bring(console)
             fired = await firing.drain_once(wanted, console, caught, live=False)
         except event.DryRun as why:
             return await _planned(wanted, console, str(why), spared=True)
-        end = _end(fired, caught.exit_code if caught.first is not None else None)
+        end = _end(fired, caught.exit_code if caught.first is not None else None, dry=bool(dry))
         await _keep(console)
     for report in end.reports:
         console.result(report_text(report))
+    for pull in end.rendered:
+        console.result(rendered_text(pull))
     return end
 
 
-def _end(fired: Fired | None, cancelled: int | None) -> End:
+def _end(fired: Fired | None, cancelled: int | None, *, dry: bool) -> End:
     if fired is None:
         return End(cancelled or 0)
     code = fired.exit_code if cancelled is None else cancelled
+    pulls, rendered = fired.pull_requests, fired.rendered
+    ended = fired.ended or str(fired.why)
     return End(
         code,
         fired.reports,
-        fired.pull_requests,
+        pulls,
         [(str(problem), problem.hint) for problem in fired.problems],
-        document=report_document(
-            fired.reports, ended=fired.ended or str(fired.why), exit_code=code, pull_requests=fired.pull_requests
-        ),
+        rendered=rendered,
+        dry=dry,
+        document=report_document(fired.reports, ended=ended, exit_code=code, pull_requests=pulls, rendered=rendered),
     )
 
 
@@ -172,7 +179,7 @@ def _tell(end: End, console: Console) -> list[str]:
     def made(most: int) -> str:
         if end.why:
             return summary.of_plan(end.plans, end.why, most)
-        return summary.of_run(end.reports, end.published, end.problems, most)
+        return summary.of_run(end.reports, end.published, end.problems, most, end.rendered)
 
     for wrong in (
         files.write_summary(environ, made),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from sweeper.forge.contract import Rendered
 from sweeper.report import phrases
 from sweeper.report.escape import code
 from sweeper.report.model import SweepPlan, SweepReport, UnitReport
@@ -113,3 +114,20 @@ def _plan(plan: SweepPlan, listed: int) -> Iterator[str]:
         yield f"- {code(skip.path or '-')}: {phrases.count(skip.findings, 'finding')}, {code(str(skip.reason))}"
     if len(plan.skips) > listed:
         yield f"- and {len(plan.skips) - listed:,} more paths"
+
+
+def rendered_markdown(pull: Rendered, *, listed: int = LISTED) -> str:
+    """A pull request of a dry run with its whole text, which was neutralised when it was made."""
+    what = f"{pull.operation}{', draft' if pull.draft else ''}"
+    lines = [f"## Pull request, on paper only ({what}): {code(pull.title)}", ""]
+    lines.append(f"- From {code(pull.branch)} to {code(pull.base)}" + (f", {code(pull.part)}" if pull.part else ""))
+    for name, values in (("Labels", pull.labels), ("Reviewers", pull.reviewers), ("Assignees", pull.assignees)):
+        if values:
+            lines.append(f"- {name}: {', '.join(map(code, values))}")
+    if pull.milestone:
+        lines.append(f"- Milestone: {code(pull.milestone)}")
+    for commit, subject in pull.commits[:listed]:
+        lines.append(f"- {commit[: phrases.SHORT]} {code(subject)}")
+    if len(pull.commits) > listed:
+        lines.append(f"- and {len(pull.commits) - listed:,} more commits")
+    return "\n".join([*lines, "", pull.body, "", "---", ""])

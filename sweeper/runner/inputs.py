@@ -15,7 +15,7 @@ from typing import Any
 from sweeper.errors import ConfigError
 from sweeper.runner.verdict import FAIL_ON
 
-DRY_RUNS = ("false", "plan")
+DRY_RUNS = ("false", "plan", "fix", "pr")
 # Inputs that are settings of the configuration: which, and whether they are lists.
 SETTINGS: Mapping[str, tuple[str, bool]] = {
     "base": ("SWEEPER_PULL_REQUEST__BASE", False),
@@ -32,7 +32,10 @@ SETTINGS: Mapping[str, tuple[str, bool]] = {
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """`run`: what `sweeper run` would be told on its command line. `environ`: settings, as SWEEPER_* variables."""
+    """`run`: what `sweeper run` would be told on its command line. `environ`: settings, as SWEEPER_* variables.
+
+    `dry_run`: "" for a real run.
+    """
 
     run: Mapping[str, Any]
     environ: Mapping[str, str]
@@ -75,7 +78,7 @@ def read(environ: Mapping[str, str]) -> Inputs:
         },
         folder=text("working-directory"),
         pull_request=_flag("pull-request", text("pull-request") or "true"),
-        dry_run=_one_of("dry-run", text("dry-run") or "false", DRY_RUNS),
+        dry_run=_one_of("dry-run", text("dry-run") or "false", DRY_RUNS).replace("false", ""),
         fail_on=_one_of("fail-on", text("fail-on") or "error", FAIL_ON),
     )
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from sweeper.forge.contract import Published
+from sweeper.forge.contract import Published, Rendered
 from sweeper.report.escape import code
-from sweeper.report.markdown import plan_markdown, report_markdown
+from sweeper.report.markdown import plan_markdown, rendered_markdown, report_markdown
 from sweeper.report.model import SweepPlan, SweepReport
 
 LIMIT = 1_000_000  # bytes of the whole file; the runner's limit is 1 MiB
@@ -31,13 +31,18 @@ def clip(text: str, most: int) -> str:
 
 
 def of_run(
-    reports: Sequence[SweepReport], published: Sequence[Published], problems: Sequence[tuple[str, str]], most: int
+    reports: Sequence[SweepReport],
+    published: Sequence[Published],
+    problems: Sequence[tuple[str, str]],
+    most: int,
+    rendered: Sequence[Rendered] = (),
 ) -> str:
     """The summary of a fire in at most `most` bytes. `problems`: (what, way out), untrusted."""
     head = "\n".join([*_problems(problems), *_published(published)])
     text = ""
     for listed in LISTED:
-        text = "\n".join(filter(None, [head, *(report_markdown(report, listed=listed) for report in reports)]))
+        parts = [head, *map(rendered_markdown, rendered)]
+        text = "\n".join(filter(None, [*parts, *(report_markdown(report, listed=listed) for report in reports)]))
         if len(text.encode("utf-8", "backslashreplace")) <= most:
             break
     return clip(text, most)

@@ -38,9 +38,9 @@ class Verdict:
     usd: float = 0.0
 
 
-def of_run(reports: Sequence[SweepReport], code: int) -> Verdict:
-    """The verdict on a fire that reported."""
-    status = STATUS.get(code, "internal")
+def of_run(reports: Sequence[SweepReport], code: int, *, dry: bool = False) -> Verdict:
+    """The verdict on a fire that reported; `dry`: one that moved no branch."""
+    status = DRY_RUN if dry and code in ENDS else STATUS.get(code, "internal")
     if not reports:
         return Verdict(status, code)
     sums = [report.buckets for report in reports]

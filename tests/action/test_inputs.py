@@ -22,7 +22,7 @@ def test_nothing_given_is_every_sweep_and_no_setting() -> None:
     assert made.run["slots"] is None
     assert made.environ == {}
     assert made.pull_request
-    assert (made.dry_run, made.fail_on) == ("false", "error")
+    assert (made.dry_run, made.fail_on) == ("", "error")
 
 
 def test_inputs_become_the_command_lines_values_and_settings() -> None:

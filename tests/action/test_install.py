@@ -42,7 +42,7 @@ def test_the_locked_packages_are_installed_once_and_the_step_runs_with_them(tmp_
     assert again.stdout == ""
     tokens = [line for line in output.read_text().splitlines() if line.startswith("token=")]
     assert len(set(tokens)) == 2
-    step = [said["python"], "-I", TREE / "action" / "main.py", "run"]
+    step = [said["python"], "-I", str(TREE / "action" / "main.py"), "run"]
     done = subprocess.run(step, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 2, done.stdout
     assert "is not in a git repository" in done.stdout

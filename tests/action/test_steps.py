@@ -128,6 +128,25 @@ def test_e11_a_pull_requests_own_commit_is_not_worked_on_beside_secrets(steps: S
     assert steps.run(dry_run="false", trust_checkout="true", **event).code == 0
 
 
+def test_a_dry_run_shows_the_whole_pull_request_and_the_real_one_lands_it_in_the_next_clone(steps: Steps) -> None:
+    forge, settings = steps.project.forge, (steps.checkout / "sweeper.toml").read_text()
+    before = forge.hub.state()["branches"]
+    dry = steps.run(dry_run="pr")
+    assert dry.code == 0, dry.log
+    assert (dry.outputs["status"], dry.outputs["fixed-count"]) == ("dry-run", "8")
+    assert "Pull request, on paper only (created)" in dry.summary
+    assert "**8 findings fixed** in 4 units" in dry.summary
+    assert forge.hub.state()["branches"] == before
+    assert not forge.hub.pulls
+    steps.move(state=True)
+    steps.settle(settings)
+    done = steps.run()
+    assert done.code == 0, done.log
+    assert done.outputs["pull-request-operation"] == "created"
+    assert "landed" not in done.log, "a unit was attempted again"
+    assert len(steps.project.subjects()) == 4
+
+
 def test_commits_of_an_unfinished_run_are_carried_into_the_next_clone(steps: Steps) -> None:
     settings = (steps.checkout / "sweeper.toml").read_text()
     first = steps.run(units_per_fire="1", pull_request="false")
