@@ -11,7 +11,7 @@ from typing import Any
 
 from sweeper.policy import Scope, Verdict
 from sweeper.policy.judge import judge
-from sweeper.policy.paths import is_check_config
+from sweeper.policy.paths import denied, is_check_config
 from sweeper.records import Change, Finding, Unit
 
 CORPUS = Path(__file__).parent / "corpus"
@@ -44,7 +44,11 @@ def cases(origin: str, half: str) -> list[Case]:
 
 
 def verdict_on(case: Case) -> Verdict:
-    """The policy's verdict; only what the findings name is in scope."""
+    """The policy's verdict; only what the findings name is in scope.
+
+    A sweep whose findings lie in workflow files and their like says so in `allow`; without that, nothing of it could
+    ever be mended.
+    """
     table = case.table
     findings = tuple(Finding(f["path"], f["line"], 1, f["rule"], f["message"]) for f in table["finding"])
     unit = Unit("u" * 32, "s", "title", tuple(sorted({f.path for f in findings})), findings)
@@ -58,7 +62,7 @@ def verdict_on(case: Case) -> Verdict:
         [change for change in changes if change.path in own],
         base,
         unit,
-        Scope(),
+        Scope(allow=tuple(path for path in unit.paths if denied(path))),
         out_of_scope=[change.path for change in changes if change.path not in own],
         command=[*shlex.split(table["check"]), *shlex.split(table.get("test", ""))],
         context={path: data for path, data in base.items() if is_check_config(path)},

@@ -88,6 +88,18 @@ def test_d11_a_claim_without_a_change_is_no_success(project: Project) -> None:
     assert project.recount() == 2
 
 
+def test_d12_nothing_done_with_exit_code_0_is_told_from_nothing_to_do(project: Project) -> None:
+    """No change where the finding is really there climbs; a finding that is not there is nobody's to fix."""
+    project.configure({"default": ["nothing"]}, {"default": ["fix"]})
+    gone = "pkg/m0.py:1:8: F401 `os` imported but unused"
+    there = "pkg/m1.py:1:8: F401 `ast` imported but unused"
+    ended = project.run("--from", "-", "s", stdin=f"{gone}\n{there}\n")
+    assert ended.code == 0, ended.err
+    assert ended.kinds("pkg/m1.py") == ["no_change", "fixed"]
+    assert ended.report["buckets"]["already_clean"] == 1
+    assert [unit["title"] for unit in ended.report["units"]] == ["pkg/m1.py"]
+
+
 def test_b25_an_empty_change_is_no_change_and_no_branch(project: Project) -> None:
     project.configure({"default": ["nothing"]})
     ended = project.run()
