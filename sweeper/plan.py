@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from sweeper import agents, ladder
 from sweeper.commands import argv
 from sweeper.config import LimitsConfig, RungConfig, SweepConfig
+from sweeper.forecast import Past, forecast
 from sweeper.ground import Ground, Workshop, agreeing_check, choose, stand_on
 from sweeper.job import Job
 from sweeper.ledger.contract import Ledger
@@ -17,6 +21,9 @@ from sweeper.records import History, Unit, UnitState
 from sweeper.report.model import PlannedUnit, SweepPlan
 from sweeper.survey import standing, survey
 from sweeper.trial import briefing_of
+
+RUNS = 50  # newest runs of a sweep that its prices come from
+SAME = ("agent", "run", "provider", "model", "prompt", "candidates")  # what makes a rung of another run the same one
 
 
 async def plan(
@@ -43,6 +50,10 @@ async def _plan(name: str, order: Order, tools: Tools, hooks: Hooks, ledger: Led
     units = [replace(await _planned(unit, config, ledger), waits_for=first) for unit, first in turns]
     if prompts:
         units = [await _prompted(planned, unit, shop, ground) for planned, (unit, _) in zip(units, turns, strict=True)]
+    starts = Counter(unit.rung for unit in units if unit.rung is not None)
+    slots = min(order.limits.slots, config.slots or order.limits.slots)
+    paid = [agents.needs(rung) is not None for rung in config.ladder]
+    past = await _past(name, config.ladder, ledger) if ledger is not None else {}
     plain = [f"rung {number}: {words}" for number, rung in enumerate(config.ladder, 1) if (words := _injected(rung))]
     for note in (why, ground.result.incomplete, *surveyed.notes, *plain):
         if note:
@@ -63,7 +74,28 @@ async def _plan(name: str, order: Order, tools: Tools, hooks: Hooks, ledger: Led
         incomplete=ground.result.incomplete,
         resumes=run.id if run else "",
         owners=surveyed.owned,
+        expected=forecast(config.ladder, paid, starts, past, order.limits, slots),
     )
+
+
+async def _past(name: str, ladder: Sequence[RungConfig], ledger: Ledger) -> dict[int, Past]:
+    """What this sweep's attempts on each of these rungs took, in runs whose ladder had that rung."""
+    places = {_same(rung.model_dump(mode="json")): number for number, rung in reversed(list(enumerate(ladder)))}
+    past: dict[int, Past] = {}
+    for run in await ledger.runs(RUNS, sweep=name):
+        then = (await ledger.notes(run.id)).get("config", {}).get("ladder", [])
+        now = {number: places[key] for number, rung in enumerate(then) if (key := _same(rung)) in places}
+        async for row in ledger.attempts(run=run.id):
+            number = now.get(row.rung)
+            if number is not None and row.state != "started":
+                outcome = row.outcome
+                kind, seconds = (outcome.kind, outcome.seconds) if outcome else (None, 0.0)
+                past[number] = past.get(number, Past()).plus(kind, row.usage, seconds)
+    return past
+
+
+def _same(rung: Mapping[str, Any]) -> str:
+    return repr([argv(rung["run"]) if key == "run" else rung.get(key) for key in SAME])
 
 
 async def _planned(unit: Unit, config: SweepConfig, ledger: Ledger | None) -> PlannedUnit:

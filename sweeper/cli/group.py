@@ -21,6 +21,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "reap": ("sweeper.cli.reap", "Remove the sandboxes that dead coordinators left behind."),
     "toolchain": ("sweeper.cli.toolchain", "Build toolchains, list what is kept of them, remove what is unused."),
     "doctor": ("sweeper.cli.doctor", "Say what works here, and what to do about the rest."),
+    "completion": ("sweeper.cli.completion", "Print what completes this program's words in a shell."),
     "init": ("sweeper.cli.init", "Write a sweeper.toml for the linters of this repository."),
     "demo": ("sweeper.cli.demo", "Drain a small project and watch it."),
 }
@@ -52,15 +53,19 @@ class Commands(click.Group):
             formatter.write_dl([(name, help_line) for name, (_, help_line) in COMMANDS.items()])
 
 
+def installed() -> str:
+    """The version that is installed, "" where this is no installed package."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("sweeper-runner")
+    except PackageNotFoundError:
+        return ""
+
+
 def _version(ctx: click.Context, param: click.Parameter, value: bool) -> None:
     if value and not ctx.resilient_parsing:
-        from importlib.metadata import PackageNotFoundError, version
-
-        try:
-            said = version("sweeper-runner")
-        except PackageNotFoundError:
-            said = "not installed as a package"
-        click.echo(f"sweeper {said}")
+        click.echo(f"sweeper {installed() or 'not installed as a package'}")
         ctx.exit()
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -11,6 +13,7 @@ import click
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+DRY_RUNS = ("plan", "fix", "pr")
 TAIL = "sweeper.check"  # where the words after `--` wait
 
 
@@ -50,7 +53,12 @@ class TakesCheck(click.Command):
             if not tail:
                 raise click.UsageError("after -- comes a check command, such as: -- ruff check .", ctx)
             ctx.meta[TAIL] = tuple(tail)
-        # a value comes after "=" only: what follows the bare option is a sweep
+        for word, following in pairwise([*args, ""]):
+            # a value comes after "=" only: what follows the bare option is a sweep
+            if word == "--dry-run" and following in DRY_RUNS:
+                raise click.UsageError(
+                    f"--dry-run {following}: write --dry-run={following}, or a sweep's name before the option", ctx
+                )
         args = ["--dry-run=plan" if word == "--dry-run" else word for word in args]
         return super().parse_args(ctx, args)
 
@@ -58,6 +66,21 @@ class TakesCheck(click.Command):
         return [*super().collect_usage_pieces(ctx), "[-- CHECK...]"]
 
 
+def sweep_names(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """What completes a sweep's name: those of the configuration, nothing where it can't be read."""
+    from sweeper import configfile
+    from sweeper.errors import SweeperError
+
+    here = Path.cwd()
+    top = next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)
+    try:
+        loaded = configfile.load(top, explicit=ctx.params.get("config"), environ=os.environ, overrides={})
+    except (SweeperError, OSError):
+        return []
+    return [name for name in loaded.config.sweep if name.startswith(incomplete)]
+
+
+SWEEPS = click.argument("sweeps", nargs=-1, metavar="[SWEEP]...", shell_complete=sweep_names)
 CONFIG = click.option("--config", type=click.Path(path_type=Path), help="The configuration file.")
 JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 QUIET = click.option("-q", "--quiet", is_flag=True, help="Say nothing but results and errors.")
@@ -68,7 +91,7 @@ LIVE = click.option("--no-live", is_flag=True, help="Lines instead of the live v
 
 _SANDBOX = click.Choice(["auto", "docker", "bubblewrap"])
 _WHAT = (
-    click.argument("sweeps", nargs=-1, metavar="[SWEEP]..."),
+    SWEEPS,
     CONFIG,
     click.option("--base", default="HEAD", show_default=True, metavar="REV", help="The commit to start from."),
     click.option("--from", "source", metavar="FILE", help="Take only these findings; - is standard input."),

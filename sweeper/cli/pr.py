@@ -11,7 +11,7 @@ from sweeper.cli.console import Console
 
 
 @click.command()
-@click.argument("sweeps", nargs=-1, metavar="[SWEEP]...")
+@options.SWEEPS
 @options.CONFIG
 @options.JSON
 @options.QUIET

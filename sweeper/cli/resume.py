@@ -12,7 +12,7 @@ from sweeper.cli.console import Console
 
 
 @click.command()
-@click.argument("sweeps", nargs=-1, metavar="[SWEEP]...")
+@options.SWEEPS
 @options.CONFIG
 @options.how
 @options.PULL_REQUEST

@@ -14,7 +14,7 @@ from sweeper.cli.console import Console
 @options.what
 @click.option(
     "--dry-run",
-    type=click.Choice(["plan", "fix", "pr"]),
+    type=click.Choice(options.DRY_RUNS),
     help="plan (also without a value): like `sweeper plan`; fix: attempt and verify, but move no branch; pr: and show "
     "the pull request.",
 )

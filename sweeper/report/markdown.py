@@ -94,6 +94,8 @@ def _plan(plan: SweepPlan, listed: int) -> Iterator[str]:
             yield f"- {name}: {code(text)}"
     for number, rung in enumerate(plan.rungs, 1):
         yield f"- Rung {number}: {code(rung)}"
+    for line in phrases.expected(plan):
+        yield f"- Expected on {line}" if line.startswith("rung") else f"- Expected {line}"
     for name, value in plan.limits.items():
         yield f"- Limit {code(name)}: {code(value)}"
     if plan.units and listed:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from sweeper.forecast import Expected
 from sweeper.records import Skip, UnitState, Usage
 from sweeper.report.spending import Spent
 
@@ -173,7 +174,7 @@ class PlannedUnit:
 @dataclass(frozen=True, slots=True)
 class SweepPlan:
     """What a run would do. `rungs`: one line each. `limits`: name -> value as text. `owners`: where owners come from
-    and what nobody owns, "" without partition by owner."""
+    and what nobody owns, "" without partition by owner. `expected`: what each rung will take."""
 
     sweep: str
     base: str
@@ -190,3 +191,4 @@ class SweepPlan:
     incomplete: str = ""
     resumes: str = ""
     owners: str = ""
+    expected: tuple[Expected, ...] = ()

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterator
 
 from sweeper.records import UnitState
-from sweeper.report.model import SweepReport, Try, UnitReport
+from sweeper.report.model import SweepPlan, SweepReport, Try, UnitReport
 from sweeper.scheduler import Why
 
 SHORT = 12  # hex digits of a commit that are shown
@@ -103,6 +103,25 @@ def dry(report: SweepReport) -> str:
     if not report.dry_run:
         return ""
     return f"{count(commits(report), 'commit')}; no branch was moved: `sweeper run` lands them and pays for none again"
+
+
+def expected(plan: SweepPlan) -> Iterator[str]:
+    """What each rung will take and where that is known from, and what all of it costs."""
+    for one in plan.expected:
+        if not one.attempts:
+            continue
+        parts = [f"{one.attempts:,g} attempt{'' if one.attempts == 1 else 's'}"]
+        if one.mended is not None:
+            parts.append(f"{one.mended:.0%} of them mend")
+        if one.tokens != 0:
+            parts.append("tokens without a limit" if one.tokens is None else f"{one.tokens:,} tokens")
+        parts += [f"${one.usd:,.2f}"] if one.usd or one.tokens != 0 else []
+        parts.append(f"{one.minutes:,.1f} min")
+        yield f"rung {one.rung + 1}: {'at most ' if one.at_most else ''}{', '.join(parts)} ({one.basis})"
+    if usd := sum(one.usd for one in plan.expected):
+        bound = "at most " if any(one.at_most and one.usd for one in plan.expected) else ""
+        limit = plan.limits.get("usd_per_fire", "")
+        yield f"in all: {bound}${usd:,.2f}" + (f"; a run ends at ${float(limit):,.2f}" if limit else "")
 
 
 def path_of(unit: UnitReport) -> str:

@@ -101,6 +101,8 @@ def _plan(plan: SweepPlan, listed: int) -> Iterator[str]:
     yield "  limits    " + ", ".join(f"{name} {terminal(value)}" for name, value in plan.limits.items())
     for number, rung in enumerate(plan.rungs, 1):
         yield f"  rung {number}    {terminal(rung)}"
+    for line in phrases.expected(plan):
+        yield f"  expected  {line}"
     yield from _planned(plan, listed)
     yield from _prompts(plan)
     if plan.skips:

@@ -104,5 +104,24 @@ def test_a_sweep_that_is_called_like_a_value_is_a_sweep(project: Project) -> Non
     project.configure(*LADDER)
     ended = project.run("--dry-run", "fix")
     assert ended.code == 2
-    assert "there is no sweep 'fix'" in ended.err
+    assert "write --dry-run=fix" in ended.err
     assert not Path(project.folder / ".git/sweeper/ledger.sqlite3").exists()
+
+
+def test_a_plan_is_priced_from_the_limits_and_then_from_what_was_seen(project: Project) -> None:
+    project.configure(*LADDER)
+    (plan,) = project.run("--dry-run").document["sweeps"]
+    assert [(one["attempts"], one["basis"]) for one in plan["expected"]] == [(4, "no history: limits")] * 2
+    assert project.run("--units-per-fire", "4").code == 5
+    (project.folder / "pkg/m9.py").write_text("import ast\nimport bisect\n\nVALUE = 9\n")
+    project.commit()
+    before = digest(project.folder)
+    (plan,) = project.run("--dry-run").document["sweeps"]
+    assert digest(project.folder) == before
+    first, second = plan["expected"]
+    assert (first["basis"], first["mended"]) == ("from 4 attempts of this sweep", 0.0)
+    assert second["basis"] == "no history: limits"
+    assert "from 4 attempts of this sweep" in project.sweeper("plan", "--sandbox", "bubblewrap").out
+    # another command on that rung is another rung, of which nothing is known
+    project.configure({"default": ["nothing"]}, LADDER[1])
+    assert project.run("--dry-run").document["sweeps"][0]["expected"][0]["basis"] == "no history: limits"
