@@ -1,8 +1,9 @@
-"""Gemini CLI, headless: the prompt on stdin, one JSON document on stdout, or on stderr for an error."""
+"""Gemini CLI, headless: the prompt on stdin, one JSON event a line on stdout."""
 
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from sweeper.agents import words
 from sweeper.agents.claude import needed
@@ -14,7 +15,7 @@ from sweeper.records import Usage
 
 NEEDS = Needs("gemini", "gemini-2.5-pro", frozenset({"gemini"}))
 SETTINGS = "settings.json"
-TURN_LIMIT_EXIT = "max session turns"
+TURN_LIMIT = "max session turns"
 
 
 def tools(rung: RungConfig) -> tuple[str, ...]:
@@ -28,13 +29,14 @@ def start(task: Task) -> Start:
         "privacy": {"usageStatisticsEnabled": False},
         "telemetry": {"enabled": False},
         "general": {"enableAutoUpdate": False, "enableAutoUpdateNotification": False},
-        "model": {"name": model.name, "maxSessionTurns": task.rung.max_turns},
+        # it would look for repetitions by asking another model, which no attempt has
+        "model": {"name": model.name, "maxSessionTurns": task.rung.max_turns, "disableLoopDetection": True},
     }
     env = {
         "GEMINI_API_KEY": model.token,
         "GOOGLE_GEMINI_BASE_URL": model.base_url,
     }
-    argv = ("gemini", "--yolo", "--skip-trust", "-o", "json", "-m", model.name)
+    argv = ("gemini", "--yolo", "--skip-trust", "-o", "stream-json", "-m", model.name)
     return Start(
         with_file(argv, SETTINGS, f".gemini/{SETTINGS}"),
         stdin=task.prompt,
@@ -45,18 +47,28 @@ def start(task: Task) -> Start:
 
 
 def read(printed: Printed) -> Left:
-    left = words.document(printed.stdout) or words.document(printed.stderr)
-    wrong = words.part(left, "error")
-    usage, turns = Usage(), 0
-    for model in words.part(left, "stats", "models").values():
-        counts = words.part(model, "tokens")
-        usage += Usage(words.count(counts, "prompt"), words.count(counts, "candidates", "thoughts"))
-        turns += words.count(words.part(model, "api"), "totalRequests")
-    if not left or wrong:
-        said = words.text(wrong.get("message")) or words.tail(printed.stderr)
-        if TURN_LIMIT_EXIT in said.lower():
-            return Left(said[: words.CLAIM], usage, turns, trouble=Trouble.TURNS, words=said)
-        trouble = words.error(f"{wrong.get('code', '')} {said}") or (Trouble.UNKNOWN if wrong else None)
-        return Left(said[: words.CLAIM], usage if turns else None, turns, trouble=trouble, words=said)
-    claimed = words.text(left.get("response"))[: words.CLAIM]
+    result: dict[str, Any] = {}
+    said, turns, answering = "", 0, False
+    for event in words.events(printed.stdout):
+        match event.get("type"):
+            case "message" if event.get("role") == "assistant":
+                turns += not answering
+                said = (said if answering else "") + words.text(event.get("content"))  # in pieces
+                answering = True
+            case "tool_use":
+                turns += not answering
+                answering = True
+            case "tool_result":
+                answering = False
+            case "result":
+                result = event
+    stats, wrong = words.part(result, "stats"), words.text(words.part(result, "error").get("message"))
+    usage = Usage(words.count(stats, "input_tokens"), words.count(stats, "output_tokens")) if stats else None
+    if result.get("status") == "error" or not (result or turns):
+        wrong = wrong or words.tail(printed.stderr)
+        if TURN_LIMIT in wrong.lower():
+            return Left(wrong[: words.CLAIM], usage, turns, trouble=Trouble.TURNS, words=wrong)
+        trouble = words.error(wrong) or (Trouble.UNKNOWN if result else None)
+        return Left(wrong[: words.CLAIM], usage, turns, trouble=trouble, words=wrong)
+    claimed = said[: words.CLAIM]
     return Left(claimed, usage, turns, trouble=words.prose(claimed))

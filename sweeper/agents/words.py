@@ -61,19 +61,6 @@ def events(printed: bytes) -> Iterator[dict[str, Any]]:
         yield from (each for each in (value if isinstance(value, list) else [value]) if isinstance(each, dict))
 
 
-def document(printed: bytes) -> dict[str, Any]:
-    """The last JSON object that ends the text, over however many lines; {} if there is none."""
-    text = printed.decode("utf-8", "replace")
-    for start in (0, *(match.start() + 1 for match in re.finditer(r"\n\{", text))):
-        try:
-            value = json.loads(text[start:])
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(value, dict):
-            return value
-    return {}
-
-
 def error(words: str) -> Trouble | None:
     """What an error message is about, None if it fits nothing known. Earlier kinds outrank later ones."""
     flat = " ".join(words[:20_000].split())  # some are printed into columns

@@ -71,6 +71,8 @@ def test_a_recorded_class_is_the_right_one(case: dict[str, Any]) -> None:
     right = (None, None) if failure.verified else failure.ends(case["agent"])
     assert (case["kind"], case["reason"]) == right
     assert case["changed"] == failure.verified
+    if case["name"] == "run-loop" and case["agent"] != "aider":  # which has no tools to loop with
+        assert case["requests"] > 5  # fewer were a program that did not come to it
 
 
 @pytest.mark.parametrize("name", sorted(agents.AGENTS))
