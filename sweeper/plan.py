@@ -13,7 +13,7 @@ from sweeper.config import LimitsConfig, RungConfig, SweepConfig
 from sweeper.forecast import Past, forecast
 from sweeper.ground import Ground, Workshop, agreeing_check, choose, stand_on
 from sweeper.job import Job
-from sweeper.ledger.contract import Ledger
+from sweeper.ledger.contract import Ledger, Run
 from sweeper.loop import Go
 from sweeper.order import Hooks, Order, Tools, workshop
 from sweeper.prompt import render
@@ -73,9 +73,14 @@ async def _plan(name: str, order: Order, tools: Tools, hooks: Hooks, ledger: Led
         unit_check=" ".join(check.unit_argv) or "the whole check",
         incomplete=ground.result.incomplete,
         resumes=run.id if run else "",
+        lands=await _lands(run, ledger) if run is not None and ledger is not None else "",
         owners=surveyed.owned,
         expected=forecast(config.ladder, paid, starts, past, order.limits, slots),
     )
+
+
+async def _lands(run: Run, ledger: Ledger) -> str:
+    return run.tip if run.tip != run.base and (await ledger.notes(run.id)).get("branch_of") != run.tip else ""
 
 
 async def _past(name: str, ladder: Sequence[RungConfig], ledger: Ledger) -> dict[int, Past]:

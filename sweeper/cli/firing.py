@@ -99,7 +99,7 @@ async def planned(wanted: Wanted, console: Console, *, prompts: bool = False) ->
                     plans = await plan(order, tools, hooks, ledger=known, prompts=prompts)
     if caught.first is not None:
         return None, caught.exit_code
-    return plans, 0 if not any(each.units for each in plans) else 1
+    return plans, 0 if not any(each.units or each.lands for each in plans) else 1
 
 
 def _bench(repo: Repo, ledger: Ledger, settled: sweeps.Settled, console: Console) -> AbstractAsyncContextManager[Tools]:
@@ -181,7 +181,9 @@ async def _unfinished(
                 continue
             notes = await ledger.notes(run.id)
             as_started = run, SweepConfig.model_validate(notes["config"])
-            found.setdefault((run.base, notes.get(DRY_RUN, "")), []).append(as_started)
+            # whoever asks for a pull request asks for a real one
+            dry_run = "" if wanted.pull_request else notes.get(DRY_RUN, "")
+            found.setdefault((run.base, dry_run), []).append(as_started)
     return found
 
 

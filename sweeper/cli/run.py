@@ -46,6 +46,8 @@ def command(console: Console, /, dry_run: str | None, as_json: bool, no_live: bo
     """
     console.quiet, console.verbose = given.pop("quiet"), given.pop("verbose")
     wanted = options.wanted(given | {"dry_run": dry_run or ""})
+    if dry_run == "fix" and wanted.pull_request:
+        raise click.UsageError("--dry-run=fix has no pull request: --dry-run=pr shows the one that there would be")
 
     import anyio
 

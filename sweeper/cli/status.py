@@ -42,6 +42,7 @@ async def _status(console: Console, config: Path | None, as_json: bool) -> int:
                     "base": run.base,
                     "tip": run.tip,
                     "branch": notes.get("branch", ""),
+                    "dry_run": notes.get("dry_run", ""),
                     "round": run.round,
                     "phase": run.phase,
                     "ended": run.ended,
@@ -59,7 +60,9 @@ async def _status(console: Console, config: Path | None, as_json: bool) -> int:
         for name in ("units", "outcomes"):
             said = ", ".join(f"{number:,} {key}" for key, number in sorted(row[name].items()) if number)
             console.result(f"  {name:<9} {said or 'none'}")
-        if row["branch"]:
+        if row["dry_run"]:
+            console.result(f"  dry run   {row['tip'][:12]}; `sweeper run` lands it and pays for nothing again")
+        elif row["branch"]:
             console.result(f"  branch    {terminal(row['branch'])}")
         for each in row["held"]:
             console.result(f"  held      {terminal(each['unit'])}: {terminal(each['why'])}")

@@ -89,7 +89,12 @@ def _plan(plan: SweepPlan, listed: int) -> Iterator[str]:
     yield f"## {code(plan.sweep)}: {found} in {units}"
     yield ""
     yield f"- Check: {code(phrases.command(plan.check))}, on base {code(plan.base[: phrases.SHORT])}"
-    for name, text in (("Incomplete", plan.incomplete), ("Owners", plan.owners), ("Resumes run", plan.resumes)):
+    for name, text in (
+        ("Incomplete", plan.incomplete),
+        ("Owners", plan.owners),
+        ("Resumes run", plan.resumes),
+        ("Lands what that run has fixed, up to", plan.lands[: phrases.SHORT]),
+    ):
         if text:
             yield f"- {name}: {code(text)}"
     for number, rung in enumerate(plan.rungs, 1):

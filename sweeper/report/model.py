@@ -174,7 +174,8 @@ class PlannedUnit:
 @dataclass(frozen=True, slots=True)
 class SweepPlan:
     """What a run would do. `rungs`: one line each. `limits`: name -> value as text. `owners`: where owners come from
-    and what nobody owns, "" without partition by owner. `expected`: what each rung will take."""
+    and what nobody owns, "" without partition by owner. `expected`: what each rung will take.
+    `lands`: the commit up to which the run that is gone on with has fixed what is on no branch yet, "" if none."""
 
     sweep: str
     base: str
@@ -192,3 +193,4 @@ class SweepPlan:
     resumes: str = ""
     owners: str = ""
     expected: tuple[Expected, ...] = ()
+    lands: str = ""

@@ -97,6 +97,8 @@ def _plan(plan: SweepPlan, listed: int) -> Iterator[str]:
         yield f"  {phrases.count(plan.not_reproduced, 'given finding')} not reproduced: already clean"
     if plan.resumes:
         yield f"  resumes   run {terminal(plan.resumes)}"
+    if plan.lands:
+        yield f"  lands     what that run has fixed, up to {plan.lands[: phrases.SHORT]}"
     yield f"  sandbox   {terminal(plan.sandbox)}"
     yield "  limits    " + ", ".join(f"{name} {terminal(value)}" for name, value in plan.limits.items())
     for number, rung in enumerate(plan.rungs, 1):

@@ -61,6 +61,11 @@ def test_a_dry_fix_moves_nothing_and_the_run_after_it_pays_nothing(project: Proj
     assert "`sweeper run` lands them" in project.sweeper("report").out
     assert project.sweeper("resume", "--sandbox", "bubblewrap").code == 0  # it is drained: nothing to go on with
     assert look(project) == before
+    assert "`sweeper run` lands it" in project.sweeper("status").out
+    ended = project.run("--dry-run")
+    (plan,) = ended.document["sweeps"]
+    assert ended.code == 1, "there is something to land"
+    assert (plan["units"], plan["lands"]) == ([], dry.report["tip"])
     project.git("gc", "-q", "--prune=now")
     done = project.run()
     assert done.code == 0, done.err
@@ -68,6 +73,8 @@ def test_a_dry_fix_moves_nothing_and_the_run_after_it_pays_nothing(project: Proj
     assert (done.report["run"], done.report["tip"]) == (dry.report["run"], dry.report["tip"])
     assert project.git("rev-parse", "sweeper/s").strip() == dry.report["tip"]
     assert done.report["dry_run"] == ""
+    ended = project.run("--dry-run")
+    assert (ended.code, ended.document["sweeps"][0]["lands"]) == (0, "")
     assert project.recount() == 0
     assert look(project) | {"refs": 0, "logs": 0} == before | {"refs": 0, "logs": 0}
 

@@ -39,6 +39,7 @@ def test_a_pull_request_on_paper_is_the_one_that_the_run_opens(project: Cloned) 
     assert (paper["url"], paper["draft"], paper["branch"], paper["base"]) == ("", False, "sweeper/s", "main")
     assert (paper["labels"], paper["reviewers"], paper["milestone"]) == (["lint"], ["ada", "acme/web"], "1.0")
     assert [subject for _, subject in paper["commits"]] == [f"s: fix pkg/m{number}.py" for number in range(4)]
+    assert project.ledger("SELECT 1 FROM note WHERE name = 'pull_requests'") == []
     paid = attempts(project)
     ended = project.run_it()
     (made,) = project.pull_requests(ended)
@@ -93,3 +94,18 @@ def test_several_on_paper_are_several(project: Cloned) -> None:
     assert project.forge.hub.open_pulls() == []
     made = project.pull_requests(project.run_it())
     assert [each["head"] for each in made] == [first["head"], second["head"]]
+
+
+def test_what_a_dry_fix_has_fixed_is_published_when_somebody_says_so(project: Cloned) -> None:
+    project.settle()
+    refused = project.call("run", "--pull-request", "--dry-run=fix")
+    assert (refused.code, attempts_or_none(project)) == (2, 0)
+    dry = project.call("run", "--json", "--dry-run=fix", token="")
+    assert dry.code == 0, dry.err
+    (made,) = project.pull_requests(project.call("pr", "--json"))
+    assert (made["operation"], made["head"]) == ("created", dry.report["tip"])
+    assert project.call("report", "--json").report["dry_run"] == ""
+
+
+def attempts_or_none(project: Cloned) -> int:
+    return attempts(project) if (project.folder / ".git/sweeper/ledger.sqlite3").exists() else 0
