@@ -21,7 +21,15 @@ EXAMPLES = TREE / "examples" / "workflows"
 CACHE = TREE / "tests" / "action" / "cache"
 ACT = Path(sys.executable).parent / "act"
 USED = re.compile(r"uses: ([\w-]+/[\w-]+)\S*@(\S+)")
-SHIPPED = ("action.yml", "action", "requirements.lock", "sweeper", "prompts", "sandboxes")  # of the tree, what it needs
+SHIPPED = (
+    "action.yml",
+    "action",
+    "clean-up",
+    "requirements.lock",
+    "sweeper",
+    "prompts",
+    "sandboxes",
+)  # of the tree, what it needs
 
 
 @dataclass(frozen=True)

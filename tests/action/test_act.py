@@ -89,6 +89,7 @@ def test_a_cancelled_job_leaves_no_sandbox_and_the_next_one_drains(runner: Runne
     log, _ = process.communicate(timeout=60)
     job = runner.ended(process.returncode, log)
     assert job.code != 0
+    assert "bubblewrap: " in log, "the last step was passed over"
     wait_for(lambda: not project.agents(), "the end of every agent")
     assert not project.forge.hub.pulls
     project.settle()

@@ -11,12 +11,12 @@ import pytest
 from tests.action.runner import EXAMPLES, TREE
 
 BIN = Path(sys.executable).parent
-ACTION = TREE / "action.yml"
+ACTIONS = [TREE / "action.yml", TREE / "clean-up" / "action.yml"]
 WORKFLOWS = sorted(EXAMPLES.glob("*.yml"))
 LINTERS: dict[str, tuple[list[str | Path], list[Path]]] = {
     "jactionlint": ([BIN / "jactionlint"], WORKFLOWS),
-    "zizmor": ([BIN / "zizmor", "--offline", "--persona", "pedantic", "--quiet"], [ACTION, *WORKFLOWS]),
-    "action schema": ([BIN / "check-jsonschema", "--builtin-schema", "vendor.github-actions"], [ACTION]),
+    "zizmor": ([BIN / "zizmor", "--offline", "--persona", "pedantic", "--quiet"], [*ACTIONS, *WORKFLOWS]),
+    "action schema": ([BIN / "check-jsonschema", "--builtin-schema", "vendor.github-actions"], ACTIONS),
     "workflow schema": ([BIN / "check-jsonschema", "--builtin-schema", "vendor.github-workflows"], WORKFLOWS),
 }
 BAD = {
