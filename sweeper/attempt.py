@@ -55,7 +55,7 @@ async def attempt(workshop: Workshop, ground: Ground, job: Job, slot: Slot) -> O
         outcome = await _race(workshop, ground, job, bill, slot, candidates)
     if not job.captured:
         outcome = replace(outcome, usage=bill.usage, denied=tuple(sorted(bill.denied.items())))
-    return replace(outcome, seconds=round(time.monotonic() - began, 3))
+    return replace(workshop.redactor.outcome(outcome), seconds=round(time.monotonic() - began, 3))
 
 
 async def _tried(
@@ -74,15 +74,16 @@ async def _tried(
         del captured  # so that what waits for a verifier holds no content
         if candidate is not None:
             outcome = await _verified(workshop, ground, job, agent, candidate, reviews)
-        claimed = workshop.redactor.text(agent.claimed)
-        return replace(outcome, usage=agent.usage, claimed=claimed, denied=agent.denied, retry_after=agent.retry_after)
+        return replace(
+            outcome, usage=agent.usage, claimed=agent.claimed, denied=agent.denied, retry_after=agent.retry_after
+        )
     except SandboxFailed as error:
         return _failed(ground, job, error)
     except SweeperError as error:  # git, the ledger or the configuration: no unit's fault, and no later unit's luck
-        lines = tuple(workshop.redactor.text(line) for line in (str(error)[:500], error.hint) if line)
+        lines = tuple(line for line in (str(error)[:500], error.hint) if line)
         return _outcome(ground, job, Kind.REFUSED, Evidence(reason="cannot go on", lines=lines))
     except Exception as error:  # whatever it is, it is this unit's outcome and a human's to look at, not the fire's end
-        lines = (workshop.redactor.text(f"{type(error).__name__}: {error}"[:500]),)
+        lines = (f"{type(error).__name__}: {error}"[:500],)
         return _outcome(ground, job, Kind.UNCLASSIFIED, Evidence(reason="internal error", lines=lines))
 
 

@@ -55,6 +55,11 @@ def _inside(value: str) -> str:
 def _host_port(value: str) -> str:
     if not re.fullmatch(r"([A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:]+\]):[0-9]{1,5}", value):
         raise ValueError('expected an address as "host:port", such as "api.example.com:443"')
+    host, _, port = value.rpartition(":")
+    if not 0 < int(port) < 1 << 16:
+        raise ValueError(f"there is no port {port}")
+    if host[0] != "[" and not all(0 < len(label) < 64 for label in host.split(".")):
+        raise ValueError(f"no host can be called {host}")
     return value.lower()
 
 

@@ -28,6 +28,7 @@ from sweeper.redact import Redactor
 from sweeper.repo import Repo
 from sweeper.sandbox import lockfiles
 from sweeper.sandbox.contract import Name, Role, Snapshot, Toolchain
+from sweeper.sandbox.layer import LINK
 from sweeper.verifiers import Verifiers
 from sweeper.verify import Baseline
 
@@ -106,8 +107,8 @@ class Ground:
     @cached_property
     def masks(self) -> tuple[Change, ...]:
         """Deletions that hide from an agent what a repository would configure it with."""
-        paths = map(os.fsdecode, self.snapshot.listing)
-        return tuple(Change(path, None) for path in paths if hides(path, MASKED))
+        entries = ((os.fsdecode(path), entry.mode == LINK) for path, entry in self.snapshot.listing.items())
+        return tuple(Change(path, None) for path, link in entries if hides(path, MASKED, link=link))
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,15 @@ MASKED = frozenset({
     ".env", ".vscode/mcp.json",
     ".github/copilot", ".github/hooks", ".github/mcp.json", ".github/agents", ".github/extensions",
 })  # fmt: skip
+FOLDERS = frozenset(name.partition("/")[0] for name in MASKED if "/" in name)
 
 
-def hides(path: str, masked: frozenset[str]) -> bool:
-    """Whether a path (repository-relative) or a folder of it is masked. Letter case doesn't matter."""
+def hides(path: str, masked: frozenset[str], *, link: bool = False) -> bool:
+    """Whether a path (repository-relative) or a folder of it is masked. Letter case doesn't matter.
+
+    `link`: it is a symbolic link, which may lead to a folder with a masked name in it.
+    """
     parts = path.lower().split("/")
+    if link and parts[-1] in FOLDERS:
+        return True
     return any(part in masked or (index and f"{parts[index - 1]}/{part}" in masked) for index, part in enumerate(parts))

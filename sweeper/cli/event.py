@@ -41,7 +41,7 @@ def event_of(environ: Mapping[str, str]) -> Event:
     payload = _payload(environ.get("GITHUB_EVENT_PATH", ""))
     armed = (
         name == TARGET
-        or (name == "issue_comment" and "pull_request" in _part(payload, "issue"))
+        or (name == "issue_comment" and "pull_request" in (_part(payload, "issue") or {"pull_request": "not told"}))
         or (name == "workflow_run" and _foreign(_part(payload, "workflow_run"), payload))
     )
     pull = _part(payload, "pull_request")
@@ -56,18 +56,29 @@ def spare(event: Event, *, paid: bool) -> None:
 
 
 async def guard(event: Event, repo: Repo, base: str, *, trusted: bool) -> None:
-    """Raises ConfigError for a pull request's own commit beside secrets, unless a person said that it is `trusted`."""
+    """Raises ConfigError for a pull request's own commit beside secrets, unless a person said that it is `trusted`.
+
+    What is checked out must be the base branch's too, whatever the run's base: its configuration says which secret
+    goes where.
+    """
     if not event.armed or trusted:
         return
-    commit = await repo.resolve(base)
+    for commit in dict.fromkeys([await repo.resolve(base), await repo.resolve("HEAD")]):
+        if not await _is_own(event, repo, commit):
+            raise _stranger(event, commit)
+
+
+async def _is_own(event: Event, repo: Repo, commit: str) -> bool:
     try:
-        if event.tip and await repo.descends(event.tip, commit):
-            return
+        return bool(event.tip) and await repo.descends(event.tip, commit)
     except GitFailed:  # it is not even here
-        pass
-    raise ConfigError(
+        return False
+
+
+def _stranger(event: Event, commit: str) -> ConfigError:
+    return ConfigError(
         f"the event {event.name} brings this repository's secrets, and {commit[:12]} is no commit of its base branch: "
-        "a pull request's own code would run beside them",
+        "a pull request's own code and configuration would be beside them",
         hint="check out the base branch; or run on the event pull_request, which has no secrets; or say "
         "--trust-checkout if nobody else can choose that commit",
     )

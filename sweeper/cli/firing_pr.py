@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sweeper import configfile
 from sweeper.backlog.child import Parser
-from sweeper.cli import publishing, reading, signals, wiring
+from sweeper.cli import event, publishing, reading, signals, wiring
 from sweeper.cli.console import Console
 from sweeper.config import Config, SweepConfig
 from sweeper.errors import ConfigError
@@ -21,13 +21,16 @@ from sweeper.repo import Repo
 from sweeper.report.document import document
 
 
-async def publish(names: Sequence[str], given: Path | None, console: Console, *, as_json: bool) -> int:
+async def publish(
+    names: Sequence[str], given: Path | None, console: Console, *, trusted: bool = False, as_json: bool
+) -> int:
     """Publish the newest run of each sweep. Raises SweeperError."""
     done: list[Published] = []
     with signals.caught(console.warn) as caught, caught.stopping():
         async with wiring.repository() as repo:
             config = configfile.load(repo.top, explicit=given, environ=console.environ, overrides={}).config
             wiring.forget_keys(config)
+            await event.guard(event.event_of(console.environ), repo, "HEAD", trusted=trusted)
             async with wiring.entered(repo, config) as ledger, AsyncExitStack() as stack:
                 runs = await _runs(ledger, names, repo)
                 parser = Parser()

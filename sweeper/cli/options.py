@@ -103,12 +103,15 @@ _WHAT = (
     click.option("--partition", type=click.Choice(["file", "directory", "rule", "owner"]), help="What becomes a unit."),
     click.option("--max-rounds", type=click.IntRange(1), metavar="N", help="Rounds of one run."),
 )
+TRUST_CHECKOUT = click.option(
+    "--trust-checkout", is_flag=True, help="Work on a pull request's commit beside secrets (GitHub)."
+)
 _HOW = (
     click.option("--sandbox", type=_SANDBOX, help="The kind of sandbox; auto: docker if it works, else bubblewrap."),
     click.option("--slots", type=click.IntRange(1), metavar="N", help="Agents at once."),
     click.option("--units-per-fire", type=click.IntRange(1), metavar="N", help="Attempts to start at most."),
     click.option("--wall", metavar="TIME", help="Start nothing after so long, such as 30m."),
-    click.option("--trust-checkout", is_flag=True, help="Work on a pull request's commit beside secrets (GitHub)."),
+    TRUST_CHECKOUT,
     click.option("--fresh", is_flag=True, help="Begin a new run instead of going on with an unfinished one."),
 )
 

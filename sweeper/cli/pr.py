@@ -13,12 +13,19 @@ from sweeper.cli.console import Console
 @click.command()
 @options.SWEEPS
 @options.CONFIG
+@options.TRUST_CHECKOUT
 @options.JSON
 @options.QUIET
 @options.VERBOSE
 @click.pass_obj
 def command(
-    console: Console, sweeps: tuple[str, ...], config: Path | None, as_json: bool, quiet: bool, verbose: bool
+    console: Console,
+    sweeps: tuple[str, ...],
+    config: Path | None,
+    trust_checkout: bool,
+    as_json: bool,
+    quiet: bool,
+    verbose: bool,
 ) -> int:
     """Open or update the pull request of what a run has fixed.
 
@@ -30,4 +37,4 @@ def command(
     from sweeper.cli import firing_pr
 
     console.quiet, console.verbose = quiet, verbose
-    return anyio.run(lambda: firing_pr.publish(sweeps, config, console, as_json=as_json))
+    return anyio.run(lambda: firing_pr.publish(sweeps, config, console, trusted=trust_checkout, as_json=as_json))

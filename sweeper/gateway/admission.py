@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
+from itertools import islice
 from typing import Any
 
 import aiohttp
@@ -15,6 +17,9 @@ from sweeper.gateway.exchange import Call, Exchange, says
 from sweeper.gateway.routes import Route, find, speaks
 from sweeper.gateway.screen import kept_there, screen
 
+MOST_PARTS = 500_000  # texts, lists and the like of one request; the longest conversation has some ten thousand
+# A text without an end is all that is left, or each quote in it would be looked at anew.
+PART = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[{,]', re.DOTALL)
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1", "gateway"})
 
 
@@ -49,14 +54,17 @@ class Admission:
         assert task is not None
         caller.tasks.add(task)
         try:
-            return await self._call(caller, route, request)
+            async with caller.calls:
+                return await self._call(caller, route, request)
         finally:
             caller.tasks.discard(task)
 
     async def _call(self, caller: Caller, route: Route, request: web.BaseRequest) -> web.StreamResponse:
+        if request.headers.get("content-encoding", "identity") != "identity":
+            return _no(caller, route, Try.BODY, 415, "a compressed request is not offered here")
         try:
             raw = await request.read()
-            body = json.loads(raw)
+            body = json.loads(raw.decode()) if _is_modest(raw) else None
         except web.HTTPRequestEntityTooLarge:
             return _no(caller, route, Try.BODY, 413, "the request is too large")
         except (ValueError, RecursionError, web.HTTPException, aiohttp.ClientError):
@@ -73,6 +81,11 @@ class Admission:
             options = body.get("stream_options")
             body["stream_options"] = (options if isinstance(options, dict) else {}) | {"include_usage": True}
         return await self._exchange.serve(Call(caller, route, model, body, len(raw), request))
+
+
+def _is_modest(raw: bytes) -> bool:
+    """Whether a JSON text has so few parts that it can be parsed: an empty list of 3 bytes takes 64."""
+    return next(islice(PART.finditer(raw), MOST_PARTS, None), None) is None
 
 
 def _no(caller: Caller, route: Route, what: Try, status: int, message: str) -> web.Response:

@@ -12,6 +12,7 @@ from sweeper.gateway.spending import Account
 
 FIRST_BYTES_PER_TOKEN = 2  # no text in any language has more tokens than that
 FEWEST_BYTES_PER_TOKEN = 4
+AT_ONCE = 8  # calls of one attempt; more wait before they are read
 UNSEEN = 512  # tokens that a provider adds to what it is sent
 
 
@@ -36,6 +37,7 @@ class Caller:
     parked: Parked | None = None
     exhausted: str = ""
     tasks: set[asyncio.Task[object]] = field(default_factory=set, repr=False)
+    calls: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE), repr=False)
     sizes: dict[str, tuple[int, int]] = field(default_factory=dict, repr=False)
 
     def holds(self, token: str) -> bool:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import contextlib
+import ipaddress
+import socket
 from collections.abc import Callable, Collection
 from urllib.parse import SplitResult, unquote, urlsplit
 
@@ -21,6 +22,8 @@ CHUNK = 64 << 10
 HEAD_SECONDS = 10.0
 CONNECT_SECONDS = 30.0
 MOST = 32  # tunnels at once
+METADATA = frozenset({"fd00:ec2::254", "100.100.100.200", "168.63.129.16"})  # of clouds, beside 169.254.169.254
+BAD = (OSError, TimeoutError, ValueError, OverflowError, asyncio.IncompleteReadError, asyncio.LimitOverrunError)
 
 
 class Egress:
@@ -44,7 +47,7 @@ class Egress:
         try:
             async with self._room:
                 await self._serve(reader, writer)
-        except (OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+        except BAD:
             pass
         finally:
             self._caller.tasks.discard(task)
@@ -66,7 +69,7 @@ class Egress:
         try:
             async with asyncio.timeout(CONNECT_SECONDS):
                 far_reader, far_writer = await self._connect(target)
-        except (OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+        except BAD:
             self._caller.failed(Error.UNREACHABLE)
             await _answer(writer, "502 The host can't be reached")
             return
@@ -74,7 +77,11 @@ class Egress:
         self._caller.tries += 1
         try:
             await _answer(writer, "200 Connected")
-            await asyncio.gather(_pump(reader, far_writer), _pump(far_reader, writer))
+            async with asyncio.TaskGroup() as group:  # what breaks one way ends the other
+                group.create_task(_pump(reader, far_writer))
+                group.create_task(_pump(far_reader, writer))
+        except* OSError:
+            writer.transport.abort()
         finally:
             far_writer.close()
 
@@ -82,7 +89,7 @@ class Egress:
         """Straight, or through the coordinator's own proxy. Raises OSError."""
         proxy = self._proxy_for(f"https://{target}")
         if proxy is None:
-            return await asyncio.open_connection(*_address(target))
+            return await _straight(*_address(target))
         parts = urlsplit(proxy)
         tls = parts.scheme == "https"
         port = parts.port or (443 if tls else 80)
@@ -110,6 +117,40 @@ def _address(target: str) -> Address:
     return host.strip("[]"), int(port)
 
 
+async def _straight(host: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """Raises OSError, also for a name that leads where only an address of the list itself may lead."""
+    refused = OSError(f"{host} has no address that it may have")
+    for _, _, _, _, found in await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM):
+        address = str(found[0])
+        if not _may_lead_to(host, address):
+            continue
+        try:
+            return await asyncio.open_connection(address, port)
+        except OSError as error:
+            refused = error
+    raise refused
+
+
+def _may_lead_to(host: str, address: str) -> bool:
+    """A name may not lead to this machine, its cloud's metadata or everybody: whoever answers for it chooses that."""
+    there = ipaddress.ip_address(address)
+    there = getattr(there, "ipv4_mapped", None) or there
+    if host == "localhost" or host.endswith(".localhost"):
+        return there.is_loopback
+    if _is_address(host):
+        return True
+    nobody_s = there.is_loopback or there.is_link_local or there.is_multicast or there.is_unspecified
+    return not nobody_s and str(there) not in METADATA
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
 async def _answer(writer: asyncio.StreamWriter, status: str) -> None:
     writer.write(f"HTTP/1.1 {status}\r\n\r\n".encode())
     await writer.drain()
@@ -117,8 +158,8 @@ async def _answer(writer: asyncio.StreamWriter, status: str) -> None:
 
 async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     """Bytes as they come, then the end, which may come from either side first."""
-    with contextlib.suppress(OSError):
-        while data := await reader.read(CHUNK):
-            writer.write(data)
-            await writer.drain()
+    while data := await reader.read(CHUNK):
+        writer.write(data)
+        await writer.drain()
+    if writer.can_write_eof():  # TLS has no such half
         writer.write_eof()

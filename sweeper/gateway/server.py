@@ -28,6 +28,7 @@ from sweeper.errors import ConfigError, SweeperError
 from sweeper.gateway.admission import Admission
 from sweeper.gateway.caller import Caller
 from sweeper.gateway.contract import Door, Meter, Provider
+from sweeper.gateway.crowd import Crowd
 from sweeper.gateway.egress import Egress
 from sweeper.gateway.exchange import CONNECT_SECONDS, Exchange, proxy_for
 from sweeper.gateway.prices import Prices
@@ -222,7 +223,7 @@ class Gateway:
                 f"the path of the gateway's socket is too long: {path}", hint="a folder with a shorter path, below /tmp"
             )
         folder.mkdir(mode=0o700)
-        listener = await asyncio.get_running_loop().create_unix_server(server, str(path), backlog=128)
+        listener = await asyncio.get_running_loop().create_unix_server(Crowd(server), str(path), backlog=128)
         path.chmod(0o600)
         if os.geteuid() == 0:  # then the sandbox has another uid than we
             os.chown(path, SANDBOX_UID, SANDBOX_UID)
@@ -244,4 +245,5 @@ class Gateway:
             handler_cancellation=True,
             logger=_SILENT,
             access_log=None,
+            auto_decompress=False,  # a small body may be an endless one
         )

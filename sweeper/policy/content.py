@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from sweeper.policy.rules import Violation
-from sweeper.redact import forms
+from sweeper.redact import forms, loose_forms, loosened
 
 BOMS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
 SHRUNK_FROM = 20  # lines
@@ -127,7 +127,9 @@ def _line_endings(path: str, before: bytes, after: bytes) -> Iterator[Violation]
 def secret_rules(path: str, before: bytes | None, after: bytes, secrets: Sequence[bytes]) -> Iterator[Violation]:
     """A known secret that `after` (or the path) holds and `before` does not, in any common encoding."""
     name = path.encode("utf-8", "surrogateescape")
-    packed = b"".join(after.split()) if secrets else b""
+    if not secrets:
+        return
+    packed, loose, loose_before = b"".join(after.split()), loosened(after), loosened(before or b"")
     for secret in secrets:
         for form in forms(secret):
             if form in name:
@@ -137,4 +139,12 @@ def secret_rules(path: str, before: bytes | None, after: bytes, secrets: Sequenc
             if (form in after or form in packed) and form not in (before or b""):
                 at = after.find(form)
                 yield Violation("secret", path, (_line(after, at),) if at >= 0 else ())
+                return
+        loose_name = loosened(name)
+        for form in loose_forms(secret):
+            if form in loose_name:
+                yield Violation("secret", "(a path that holds it)")
+                return
+            if form in loose and form not in loose_before:
+                yield Violation("secret", path)
                 return

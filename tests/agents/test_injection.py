@@ -58,6 +58,8 @@ assert b" 200 " in answered[:20], answered
 name = sys.argv[1]
 if name.endswith("m1.py"):
     open(name, "a").write("# " + base64.b64encode(("  " + key).encode()).decode() + "\\n")
+elif name.endswith("m2.py"):
+    os.symlink("/etc", key); os.mkdir("d-" + key); os.symlink(key, "d-" + key + "/x"); open("f" + key, "w").close()
 else:
     open(name, "w").write("VALUE = 0\\n")
 """
@@ -88,10 +90,10 @@ def test_c26_an_injected_key_is_found_nowhere(
     sweeping: Callable[..., Sweeping], sandbox: str, how: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     """Not in inspect output, environments, command lines, logs, ledger, report or objects, although it is printed, in
-    two parts as well, and written into a file of the change."""
+    two parts as well, and written into a file of the change and into names of others."""
     if sandbox == "docker":
         request.getfixturevalue("docker_engine")
-    sweep = sweeping(lambda asked: Say("done."), files=2)
+    sweep = sweeping(lambda asked: Say("done."), files=3)
     top = '[provider.mine]\nkey = "MY_KEY"\n[limits]\nslots = 1\nusd_per_fire = 50'
     sweep.configure(rung(sweep, how), top=top, more=f"test = {json.dumps(TEST)}\nsetup = [{json.dumps(SETUP)}]")
     env = os.environ | {"MY_KEY": KEY}
@@ -108,10 +110,10 @@ def test_c26_an_injected_key_is_found_nowhere(
     ended = Ended(child.returncode, out, err)
     assert "PLAIN INJECTION" in err
     assert ended.kinds("pkg/m0.py") == ["fixed"], out + err
-    assert ended.kinds("pkg/m1.py") == ["rejected"]
-    assert ended.report["denied"] == {"host": 8, "path": 2}
-    assert ended.report["usage"]["micro_usd"] == 500_000, "each attempt is charged in full"
-    assert [seen.key for seen in sweep.server.seen] == [KEY, KEY]
+    assert ended.kinds("pkg/m1.py") == ended.kinds("pkg/m2.py") == ["rejected"]
+    assert ended.report["denied"] == {"host": 12, "path": 3}
+    assert ended.report["usage"]["micro_usd"] == 750_000, "each attempt is charged in full"
+    assert [seen.key for seen in sweep.server.seen] == [KEY, KEY, KEY]
     assert "CONNECTED" not in out + err
     assert found == []
     assert list(files_with(KEY, tmp_path)) == []

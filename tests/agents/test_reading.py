@@ -194,3 +194,12 @@ def test_a_change_is_always_judged() -> None:
 )
 def test_masks(path: str, hidden: bool) -> None:
     assert hides(path, MASKED) is hidden
+
+
+@pytest.mark.parametrize(
+    ("path", "hidden"),
+    [(".github", True), ("a/.GitHub", True), (".vscode", True), ("a/.github/workflows", False), ("x.py", False)],
+)
+def test_a_link_that_may_lead_to_a_masked_name_is_masked(path: str, hidden: bool) -> None:
+    assert hides(path, MASKED, link=True) is hidden
+    assert not hides(path, MASKED)

@@ -327,6 +327,10 @@ def test_the_floor_reads_no_pydantic_where_the_command_line_shows_its_help() -> 
         ({"inject": "env", "provider": "p"}, "'file' or 'stdin'"),
         ({"inject": "file", "provider": "p", "egress": ["https://a"], "budget_usd": 1}, "host:port"),
         ({"inject": "file", "provider": "p", "egress": ["*:443"], "budget_usd": 1}, "host:port"),
+        ({"inject": "file", "provider": "p", "egress": ["a:65536"], "budget_usd": 1}, "no port 65536"),
+        ({"inject": "file", "provider": "p", "egress": ["a:0"], "budget_usd": 1}, "no port 0"),
+        ({"inject": "file", "provider": "p", "egress": ["a..b:1"], "budget_usd": 1}, "no host can be called"),
+        ({"inject": "file", "provider": "p", "egress": [f"{'a' * 64}:1"], "budget_usd": 1}, "no host can be called"),
         (
             {"agent": "claude", "inject": "file", "provider": "p", "egress": ["a:1"], "budget_usd": 1},
             "the other agents",

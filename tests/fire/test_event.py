@@ -47,7 +47,9 @@ def pull(head: Any, base: Any = OWN) -> dict[str, Any]:
         ("pull_request_target", pull(OWN), False, True),
         ("pull_request_target", "no JSON", False, True),
         ("issue_comment", {"issue": {"pull_request": {}}}, False, True),
-        ("issue_comment", {"issue": {}}, False, False),
+        ("issue_comment", {"issue": {"number": 1}}, False, False),
+        ("issue_comment", "no JSON", False, True),
+        ("issue_comment", {"issue": []}, False, True),
         ("workflow_run", {"workflow_run": {"head_repository": OTHER}, "repository": OWN}, False, True),
         ("workflow_run", {"workflow_run": {"head_repository": OWN}, "repository": OWN}, False, False),
         ("workflow_run", {}, False, True),
@@ -103,5 +105,13 @@ def test_e11_pull_request_target_with_a_head_is_refused(
         assert "--trust-checkout" in ended.err
         assert not attempts(project)
     env = environ("pull_request_target", pull(OTHER), base)
+    # the base is the base branch's, but the configuration that says where keys and tokens go is the pull request's
+    for words in (("run", "--sandbox", "bubblewrap", "--base", base), ("pr",)):
+        ended = project.sweeper(*words, env=env)
+        assert ended.code == 2
+        assert "--trust-checkout" in ended.err
+        assert not attempts(project)
+    project.git("checkout", "--quiet", "--detach", base)
     assert project.sweeper("run", "--sandbox", "bubblewrap", "--base", base, env=env).code == 0
+    project.git("checkout", "--quiet", "main")
     assert project.sweeper("run", "--sandbox", "bubblewrap", "--trust-checkout", env=env).code == 0

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import socket
+import struct
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -11,7 +13,7 @@ import pytest
 
 from sweeper.budget import Budget
 from sweeper.config import LimitsConfig
-from sweeper.gateway import Door, Gateway, NoRoom, Protocol, Provider, Try
+from sweeper.gateway import Door, Error, Gateway, NoRoom, Protocol, Provider, Try
 from sweeper.receipts import receipt_of, spent
 from sweeper.records import Usage
 from tests.gateway.conftest import KEY
@@ -84,11 +86,81 @@ async def test_it_ends_with_its_attempt(folder: Path) -> None:
         writer.close()
 
 
-async def test_what_can_t_be_reached_is_said(folder: Path) -> None:
+@pytest.mark.parametrize("host", ["127.0.0.1:1", "127.0.0.1:99999", f"{'a' * 64}.example:443", "a..b:443", "[::1]:1"])
+async def test_what_can_t_be_reached_is_said(folder: Path, host: str) -> None:
     async with gateway(folder) as (gate, _):
-        door = await opened(gate, ["127.0.0.1:1"])
-        assert (await ask(door, "CONNECT 127.0.0.1:1 HTTP/1.1"))[0] == 502
-        assert gate.meter("a").requests == 0
+        door = await opened(gate, [host])
+        assert (await ask(door, f"CONNECT {host} HTTP/1.1"))[0] == 502
+        assert (gate.meter("a").requests, gate.meter("a").last_error) == (0, Error.UNREACHABLE)
+
+
+@pytest.mark.parametrize(
+    ("name", "address", "leads"),
+    [
+        ("api.example.com", "127.0.0.1", False),
+        ("api.example.com", "127.1.2.3", False),
+        ("api.example.com", "169.254.169.254", False),
+        ("api.example.com", "0.0.0.0", False),
+        ("api.example.com", "::1", False),
+        ("api.example.com", "::", False),
+        ("api.example.com", "::ffff:127.0.0.1", False),
+        ("api.example.com", "::ffff:169.254.169.254", False),
+        ("api.example.com", "fe80::1", False),
+        ("api.example.com", "fd00:ec2::254", False),
+        ("api.example.com", "224.0.0.1", False),
+        ("2130706433", "127.0.0.1", False),
+        ("127.1", "127.0.0.1", False),
+        ("localhost.example.com", "127.0.0.1", False),
+        ("localhost", "169.254.169.254", False),
+        ("localhost", "127.0.0.1", True),
+        ("models.localhost", "::1", True),
+        ("127.0.0.1", "127.0.0.1", True),
+        ("169.254.1.1", "169.254.1.1", True),
+        ("models.intern.example.com", "10.1.2.3", True),
+        ("api.example.com", "93.184.216.34", True),
+    ],
+)
+async def test_a_listed_name_leads_to_no_place_that_only_an_address_names(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, name: str, address: str, leads: bool
+) -> None:
+    """Its DNS may be somebody else's, and may say another address each time."""
+    tried: list[str] = []
+
+    async def connect(host: str, port: int, **more: object) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        tried.append(host)
+        raise ConnectionRefusedError
+
+    async with gateway(folder) as (gate, _):
+        door = await opened(gate, [f"{name}:443"])
+        found = [(0, 0, 0, "", (address, 443))]
+
+        async def resolve(*args: object, **more: object) -> list[tuple[int, int, int, str, tuple[str, int]]]:
+            return found
+
+        monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", resolve)
+        monkeypatch.setattr("sweeper.gateway.egress.asyncio.open_connection", connect)
+        assert (await ask(door, f"CONNECT {name}:443 HTTP/1.1"))[0] == 502
+        assert tried == ([address] if leads else [])
+
+
+async def test_a_host_that_breaks_off_ends_the_tunnel(folder: Path) -> None:
+    async def broken(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(1)
+        linger = struct.pack("ii", 1, 0)
+        writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+        writer.transport.abort()
+
+    server = await asyncio.start_server(broken, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    async with gateway(folder) as (gate, _):
+        door = await opened(gate, [f"127.0.0.1:{port}"])
+        reader, writer = await asyncio.open_unix_connection(str(door.socket))
+        writer.write(f"CONNECT 127.0.0.1:{port} HTTP/1.1\r\n\r\nxyz".encode())
+        assert b"200" in await reader.readuntil(b"\r\n\r\n")
+        with contextlib.suppress(ConnectionResetError):
+            assert await asyncio.wait_for(reader.read(), 10) == b""
+        writer.close()
+    server.close()
 
 
 async def test_each_attempt_is_charged_in_full_or_not_started(folder: Path) -> None:

@@ -18,6 +18,7 @@ from sweeper.config import SweepConfig
 from sweeper.errors import ConfigError
 from sweeper.order import severities
 from sweeper.policy import RULES, TEST_CONFIG, Level, Scope, Verdict
+from sweeper.policy.content import secret_rules
 from sweeper.policy.judge import judge
 from sweeper.policy.rules import MAX_VIOLATIONS
 from sweeper.policy.wire import judge_rows, verdict_of
@@ -442,6 +443,18 @@ def written(secret: bytes) -> dict[str, bytes]:
         "wrapped": base64.encodebytes(b"x" * 50 + secret * 3),
         "hex": secret.hex().encode(),
         "URL": quote(secret, safe="").encode(),
+        "backwards": secret[::-1],
+        "base32": base64.b32encode(b"xyz" + secret),
+        "mixed hex": bytes(c - 32 if c > 96 and i % 3 else c for i, c in enumerate(secret.hex().encode())),
+        "hex bytes": secret.hex(":").encode(),
+        "escapes": "".join(f"\\x{code:02x}" for code in secret).encode(),
+        "JSON escapes": "".join(f"\\u{code:04X}" for code in secret).encode(),
+        "entities": "".join(f"&#{code};" for code in secret).encode(),
+        "numbers": str(list(secret)).encode(),
+        "letters": " ".join(secret.decode()).encode(),
+        "put together": b'"' + b'" + "'.join(secret[at : at + 4] for at in range(0, len(secret), 4)) + b'"',
+        "a wrapped comment": b"\n".join(b"# " + line for line in base64.encodebytes(secret * 3).split()),
+        "list": b",\n".join(b"    '%c'" % code for code in secret),
     }
 
 
@@ -461,9 +474,17 @@ def test_c26_a_secret_in_a_path_is_refused_without_saying_it() -> None:
         assert "sk-test" not in str(verdict.rejections[0])
 
 
-def test_c26_what_the_base_holds_already_is_no_leak_of_this_change() -> None:
-    base = b"key = '" + SECRET + b"'\n"
+@pytest.mark.parametrize("form", ["raw", "put together", "hex bytes"])
+def test_c26_what_the_base_holds_already_is_no_leak_of_this_change(form: str) -> None:
+    base = b"key = '" + written(SECRET)[form] + b"'\n"
     assert broken(judged({"a.txt": base + b"x = 1\n"}, {"a.txt": base}, secrets=[SECRET])) == []
+
+
+@given(st.text(max_size=200))
+def test_c26_other_text_is_no_secret(text: str) -> None:
+    assert list(secret_rules("a.txt", None, text.encode("utf-8", "surrogatepass"), [SECRET, b"abcdef"])) == [] or (
+        "abcdef" in "".join(text.split())
+    )
 
 
 @given(

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sweeper.records import Evidence, Finding, Kind, Outcome
 from sweeper.redact import MARK, Redactor, forms
 
 SECRET = b"sk-ant-api03-A/b+c=d~e_f-0123456789"
@@ -84,3 +85,14 @@ def test_a_secret_that_is_found_everywhere_is_none(short: str | bytes) -> None:
 
 def test_a_redactor_shows_no_secret() -> None:
     assert "sk-ant" not in repr(Redactor([SECRET]))
+
+
+def test_an_outcome_is_told_without_a_secret() -> None:
+    said = f"link: {SECRET.decode()}"
+    finding = Finding("a.py", 1, 1, "R", said)
+    evidence = Evidence(reason=said, lines=("kept", said), new=(finding,), before=3)
+    told = Redactor([SECRET]).outcome(
+        Outcome("u", 1, 0, Kind.REJECTED, "base", evidence=evidence, claimed=said, reviews=(said,))
+    )
+    assert SECRET.decode() not in repr(told)
+    assert (told.evidence.lines[0], told.evidence.before, told.evidence.new[0].path) == ("kept", 3, "a.py")
