@@ -67,11 +67,16 @@ async def test_a_listed_host_is_reached_and_no_other(folder: Path) -> None:
         assert door.token == KEY
         assert KEY not in repr(door)
         assert await ask(door, f"CONNECT 127.0.0.1:{port} HTTP/1.1", b"hello") == (200, b"hello<end>")
-        for target in ("127.0.0.1:1", "localhost:443", "evil.example:443", f"127.0.0.1:{port}@evil:1", ""):
-            assert (await ask(door, f"CONNECT {target} HTTP/1.1"))[0] == 403
+        targets = [
+            "127.0.0.1:1", "localhost:443", "evil.example:443", f"127.0.0.1:{port}@evil:1", "", f"127.0.0.1.:{port}",
+            f"[::ffff:127.0.0.1]:{port}", f"2130706433:{port}", f"0x7f.1:{port}", f"127.0.0.1:0{port}",
+            f"127.0.0.1:{port}\tx", f"\u00a0127.0.0.1:{port}", f"127.0.0.1:{port}:443", "127.0.0.1",
+        ]  # fmt: skip
+        for target in targets:
+            assert (await ask(door, f"CONNECT {target} HTTP/1.1\r\nHost: 127.0.0.1:{port}"))[0] == 403
         assert (await ask(door, "GET http://127.0.0.1/ HTTP/1.1"))[0] == 405
         meter = await gate.close("a")
-        assert meter.refused == {Try.HOST: 5, Try.PATH: 1}
+        assert meter.refused == {Try.HOST: len(targets), Try.PATH: 1}
         assert meter.requests == 1
 
 
