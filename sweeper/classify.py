@@ -115,7 +115,7 @@ def before_verify(facts: Facts, *, changed: bool, signs: Signs = NOTHING) -> Cla
     # some agents exit with an error's status, which as a byte looks like a signal: 400 ends as 144, as signal 16 would
     if signal and signs.trouble in (None, Trouble.DECLINED, Trouble.QUESTION):
         return Classified(Kind.UNCLASSIFIED, f"signal {signal}")
-    if own := _own(facts, signs):
+    if own := _own(signs):
         return own
     if facts.exit_code in (0, 1):
         return Classified(Kind.NO_CHANGE, "no change")
@@ -147,7 +147,7 @@ def _outside(facts: Facts, signs: Signs) -> Classified | None:
     return None
 
 
-def _own(facts: Facts, signs: Signs) -> Classified | None:
+def _own(signs: Signs) -> Classified | None:
     """What an agent that has a model did instead of a change."""
     traffic, trouble = signs.traffic, signs.trouble
     if traffic is not None and traffic.declined:

@@ -103,7 +103,7 @@ async def _facts(workshop: Workshop, ground: Ground, findings: Sequence[Finding]
     return facts
 
 
-def queue(workshop: Workshop, ground: Ground, units: Sequence[Unit], round_number: int, ladder: str) -> list[Queued]:
+def queue(ground: Ground, units: Sequence[Unit], round_number: int, ladder: str) -> list[Queued]:
     """Units with their place: a digest of their blobs and the ladder, so that a change of either starts anew."""
     listing = ground.snapshot.listing
 

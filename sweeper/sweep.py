@@ -231,9 +231,9 @@ class Sweep:
         parts = surveyed.parts
         # an empty backlog opens no round of its own, it only settles what was waiting
         number = self.run.round + 1 if parts.units or self.run.round == 0 else self.run.round
-        queued = queue(self.workshop, self.ground, parts.units, number, self._ladder_digest)
+        queued = queue(self.ground, parts.units, number, self._ladder_digest)
         later = [unit for unit, _ in parts.waiting]
-        queued += queue(self.workshop, self.ground, later, number + 1, self._ladder_digest)
+        queued += queue(self.ground, later, number + 1, self._ladder_digest)
         fresh = self.run.round == 0
         if fresh:
             for line in (surveyed.owned, *surveyed.notes):

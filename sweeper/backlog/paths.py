@@ -23,11 +23,6 @@ def to_root(path: str, root: str) -> str:
     return posixpath.relpath(path, root) if _normal(root) else path
 
 
-def from_root(path: str, root: str) -> str:
-    """The repository path of a path that is relative to the sweep's root."""
-    return posixpath.normpath(posixpath.join(root, path))
-
-
 def entry_reason(path: str, listing: Listing) -> SkipReason | None:
     """Why a path of this commit can't be worked on: missing, a link or a submodule, or below one of them."""
     try:

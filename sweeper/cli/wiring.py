@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import AsyncIterator, Iterable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from textwrap import shorten
@@ -56,32 +56,23 @@ async def reading(repo: Repo, config: Config) -> AsyncIterator[Ledger | None]:
     if not config.ledger.url and not (repo.usual_state / "ledger.sqlite3").exists():
         yield None
         return
-    ledger = open_ledger(config.ledger.url, repo.usual_state)
-    try:
+    async with aclosing(open_ledger(config.ledger.url, repo.usual_state)) as ledger:
         yield ledger
-    finally:
-        await ledger.aclose()
 
 
 @asynccontextmanager
 async def writing(repo: Repo, config: Config) -> AsyncIterator[Ledger]:
     """The ledger of this repository, made if there is none."""
-    ledger = open_ledger(config.ledger.url, repo.state)
-    try:
+    async with aclosing(open_ledger(config.ledger.url, repo.state)) as ledger:
         yield ledger
-    finally:
-        await ledger.aclose()
 
 
 @asynccontextmanager
 async def empty() -> AsyncIterator[Ledger]:
     """A ledger of nothing, for a plan where there is none yet: a plan leaves none behind."""
     with tempfile.TemporaryDirectory(prefix="sweeper-") as folder:
-        ledger = open_ledger("", Path(folder))
-        try:
+        async with aclosing(open_ledger("", Path(folder))) as ledger:
             yield ledger
-        finally:
-            await ledger.aclose()
 
 
 @asynccontextmanager
@@ -129,9 +120,9 @@ def store() -> Path:
     """Where snapshots are kept, shared by all repositories of this user; a sandbox's user must be able to enter it."""
     if chosen := os.environ.get("SWEEPER_CACHE"):
         return Path(chosen)
-    if os.geteuid() == 0:
-        return Path("/var/cache/sweeper")
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "sweeper"
+    from sweeper.sandbox.store import default_root
+
+    return default_root()
 
 
 def bubblewrap(owner: Owner, config: SandboxConfig, slots: int) -> Backend:

@@ -24,8 +24,7 @@ class How(enum.StrEnum):
 class Place:
     """`tip`: what stands there and must stand there still when we push, "" for nothing. `pull`: our open one on it.
 
-    `foreign`: the id of another, unfinished run that keeps this branch, "" for none. `said`: what a person should
-    know of the choice.
+    `said`: what a person should know of the choice.
     """
 
     branch: str

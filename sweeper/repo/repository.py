@@ -95,10 +95,6 @@ class Repo:
         return self._place.usual_state
 
     @property
-    def common_dir(self) -> Path:
-        return self._place.common
-
-    @property
     def remotes(self) -> Remotes:
         """What is elsewhere, through the user's own git."""
         return Remotes(self._place.users)

@@ -86,7 +86,7 @@ def _suggestion(
     environment = ENVIRONMENTS[language](project, found.root) if language else Environment()
     test = _test(language, project, found.root)
     package = _package(sign, command, found, used, project)
-    setup = _setup(sign, language, environment, package, found, test)
+    setup = _setup(sign, language, environment, package, test)
     return Suggestion(
         name,
         found.tool,
@@ -129,9 +129,7 @@ def _package(
     return _Package(manager, name, version, hook.companions if hook else ())
 
 
-def _setup(
-    sign: Sign, language: str, environment: Environment, package: _Package, found: Found, test: str
-) -> tuple[str, ...]:
+def _setup(sign: Sign, language: str, environment: Environment, package: _Package, test: str) -> tuple[str, ...]:
     """The project's environment where findings, tests or the tool itself come from it, and what that lacks."""
     declared = package.name in environment.names
     if not (declared or sign.dependencies or test):

@@ -39,7 +39,6 @@ PATHS = (
 LARGEST = 64 << 20
 BYTES_PER_TOKEN = 4
 FOR_EVER = 86_400.0
-KEPT_TEXT = 2000
 
 
 @dataclass
