@@ -29,7 +29,7 @@ from sweeper.sandbox.contract import Facts, Name, Role
 from sweeper.suite import unit_test
 from sweeper.trial import MAX_LINES, run_agent
 from sweeper.verifiers import Candidate
-from sweeper.verify import Judgement, proves_nothing
+from sweeper.verify import Judgement
 from sweeper.way import Bill
 
 CONFIGURATION_CAP = 64 << 10  # bytes of a configuration file that is looked through
@@ -176,7 +176,7 @@ async def _verified(
         evidence = replace(_unjudged(ground, job, agent), reason=reason, checks=judged.checks)
         return _outcome(ground, job, Kind.TRANSIENT, evidence, commit=commit)
     kind, reason = after_verify(
-        broken=proves_nothing(judged),
+        broken=judged.result.broken,
         unparsable=bool(judged.unparsable),
         vanished=bool(judged.vanished),
         targeted_before=len(job.unit.findings),
@@ -248,7 +248,7 @@ def _evidence(ground: Ground, job: Job, judged: Judgement, agent: AgentRun, reas
     lines = [_describe("vanished", finding) for finding in judged.vanished]
     lines += [_describe("new", finding) for finding in judged.difference.new]
     lines += [_describe("remains", finding) for finding in remaining]
-    if proves_nothing(judged):
+    if judged.result.broken:
         lines = judged.result.why.splitlines()
     return Evidence(
         command=judged.command,

@@ -42,8 +42,8 @@ AMBIENT = ".d.ts"  # declares for the whole project
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
-    """One change that waits for its verdict. `paths`: its unit's and the changed ones; `folders`: all above them.
+class Footprint:
+    """What one change touches and speaks of. `paths`: its unit's and the changed ones; `folders`: all above them.
 
     `names`: the words that another file's content would have if it meant one of the paths. `words`: those of its own
     content. `size`: bytes of that content.
@@ -56,7 +56,7 @@ class Piece:
     size: int
 
 
-def piece_of(unit: Unit, contents: Mapping[str, bytes | None]) -> Piece:
+def footprint_of(unit: Unit, contents: Mapping[str, bytes | None]) -> Footprint:
     """`contents`: what the unit's and the changed paths hold now, None for a deleted one."""
     paths = frozenset((*unit.paths, *contents))
     folders = frozenset(folder for path in paths for folder in _above(path))
@@ -69,7 +69,7 @@ def piece_of(unit: Unit, contents: Mapping[str, bytes | None]) -> Piece:
             words.add(f"{folder}/*")
     for data in contents.values():
         words.update(_WORD.findall((data or b"").decode("utf-8", "replace")))
-    return Piece(
+    return Footprint(
         paths, folders, frozenset(names), frozenset(words), sum(len(data or b"") for data in contents.values())
     )
 
@@ -93,7 +93,7 @@ def _names(folder: str, name: str) -> Iterator[str]:
         yield f"{folder}/*"
 
 
-def independent(one: Piece, other: Piece) -> bool:
+def independent(one: Footprint, other: Footprint) -> bool:
     """Whether two changes can lie in one tree, and neither one's files speak of the other's."""
     return (
         one.paths.isdisjoint(other.paths)
@@ -104,18 +104,18 @@ def independent(one: Piece, other: Piece) -> bool:
     )
 
 
-def choose(waiting: Sequence[Piece], most: int, most_bytes: int = MOST_BYTES) -> tuple[int, ...]:
+def choose(waiting: Sequence[Footprint], most: int, most_bytes: int = MOST_BYTES) -> tuple[int, ...]:
     """The places in `waiting` of one batch: the first, and in order whatever is independent of all chosen before."""
     chosen: list[int] = []
     size = 0
-    for place, piece in enumerate(waiting):
+    for place, footprint in enumerate(waiting):
         if len(chosen) >= max(1, most):
             break
-        if chosen and size + piece.size > most_bytes:
+        if chosen and size + footprint.size > most_bytes:
             continue
-        if all(independent(piece, waiting[other]) for other in chosen):
+        if all(independent(footprint, waiting[other]) for other in chosen):
             chosen.append(place)
-            size += piece.size
+            size += footprint.size
     return tuple(chosen)
 
 

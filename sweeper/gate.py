@@ -14,10 +14,11 @@ from sweeper.backlog.check import Checked
 from sweeper.backlog.fingerprint import compare, remaining_of
 from sweeper.bisect import GateBroken
 from sweeper.ground import Ground, Workshop
-from sweeper.records import Change, CheckResult, CheckState, Finding, SkipReason, Unit
+from sweeper.records import Change, CheckResult, CheckState, Finding, Unit
 from sweeper.sandbox.contract import Name, Role
 from sweeper.suite import WHOLE_SUITE, TestBase, TestRun, Tests, run_tests, seen_both_ways
 from sweeper.unmuted import Unmuted
+from sweeper.verify import look
 
 MAX_LINES = 12
 NOBODY: Mapping[str, Unit] = {}
@@ -100,23 +101,20 @@ class Gate:
         return replace(verdict, red=True, reason="hidden by suppressions", lines=lines)
 
     async def _check(self, changes: tuple[Change, ...], index: int) -> TreeVerdict:
-        checked = await self.workshop.check.run(self._name(index, Role.GATE), self.ground.snapshot, changes=changes)
-        result = checked.result
-        if result.state is CheckState.BROKEN:
-            if checked.facts.oom or checked.facts.clock or await self._broken_anyway():
+        ground, check = self.ground, self.workshop.check
+        seen = await look(check, self._name(index, Role.GATE), ground.snapshot, check.argv, ground.baseline, changes)
+        result = seen.result
+        if result.broken:
+            if seen.facts.oom or seen.facts.clock or await self._broken_anyway():
                 raise GateBroken(f"the gate's check could not run: {result.why}")
             return TreeVerdict(True, "check broken", tuple(result.why.splitlines()[:MAX_LINES]), result)
-        contents = {change.path: change.data or b"" for change in changes}
-        after = self.ground.baseline.stamp(result.findings, contents)
-        difference = compare(self.ground.baseline.all(), after)
-        new = difference.new
-        stamped = replace(result, findings=tuple(after))
-        unread = _unparsed(result) - _unparsed(self.ground.result)
-        if unread:
+        difference = compare(ground.baseline.all(), seen.after)
+        stamped = replace(result, findings=seen.after)
+        if unread := result.unread - ground.unread:
             return TreeVerdict(True, "does not parse", tuple(sorted(unread)[:MAX_LINES]), stamped)
-        if new:
+        if new := difference.new:
             return TreeVerdict(True, "new findings", tuple(map(_describe, new[:MAX_LINES])), stamped)
-        vanished = self.workshop.check.vanished(difference, contents)
+        vanished = check.vanished(difference, {change.path for change in changes})
         if vanished:
             lines = tuple(_describe(finding, "vanished") for finding in vanished[:MAX_LINES])
             return TreeVerdict(True, "findings vanished from unchanged files", lines, stamped)
@@ -125,7 +123,7 @@ class Gate:
     async def _broken_anyway(self) -> bool:
         """Does the check not even work on the ground any more? Then no unit broke it."""
         checked = await self.workshop.check.run(self._name(self._index, Role.CHECK), self.ground.snapshot)
-        return checked.result.state is CheckState.BROKEN
+        return checked.result.broken
 
     async def _test(self, changes: tuple[Change, ...], index: int) -> TreeVerdict:
         return self._of_tests(await self._run_tests(index, changes))
@@ -197,10 +195,6 @@ class Gate:
 
     def _name(self, index: int, role: Role, *, tests: bool = False) -> Name:
         return Name(self.workshop.run, self.workshop.name, self.round, role, 2 * index + tests)
-
-
-def _unparsed(result: CheckResult) -> set[str]:
-    return {skip.path for skip in result.skips if skip.reason is SkipReason.NOT_PARSED}
 
 
 def first_of(several: BaseExceptionGroup[BaseException]) -> BaseException:

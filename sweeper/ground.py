@@ -23,7 +23,7 @@ from sweeper.backlog.paths import to_root
 from sweeper.config import SweepConfig
 from sweeper.errors import CheckBroken
 from sweeper.policy import CONFIGURED, Level, Scope
-from sweeper.records import Change, CheckResult, CheckState, Finding, SkipReason
+from sweeper.records import Change, CheckResult, Finding
 from sweeper.redact import Redactor
 from sweeper.repo import Repo
 from sweeper.sandbox import lockfiles
@@ -95,7 +95,7 @@ class Ground:
     @cached_property
     def unread(self) -> frozenset[str]:
         """Files that don't parse here."""
-        return frozenset(skip.path for skip in self.result.skips if skip.reason is SkipReason.NOT_PARSED)
+        return self.result.unread
 
     @cached_property
     def configuration(self) -> tuple[bytes, ...]:
@@ -162,7 +162,7 @@ async def stand_on(workshop: Workshop, commit: str, round_number: int) -> Ground
     snapshot = await prepare(workshop, commit)
     name = Name(workshop.run, workshop.name, round_number, Role.CHECK)
     checked = await workshop.check.run(name, snapshot)
-    if checked.result.state is CheckState.BROKEN:
+    if checked.result.broken:
         raise CheckBroken(
             f"the check of sweep {workshop.name!r} is broken on {commit[:12]}: {checked.result.why}",
             hint=f"it ran as: {' '.join(workshop.check.argv)}",
@@ -204,7 +204,7 @@ async def agreeing_check(workshop: Workshop, ground: Ground) -> tuple[Check, str
         return check, ""
     name = Name(workshop.run, workshop.name, 0, Role.CHECK, 1)
     checked = await check.run(name, ground.snapshot, command)
-    if checked.result.state is CheckState.BROKEN:
+    if checked.result.broken:
         return check.without_unit_check(), f"the unit check does not work on the base: {checked.result.why}"
     difference = compare(ground.baseline.of(paths), ground.baseline.stamp(checked.result.findings, {}))
     if difference.new or difference.gone:

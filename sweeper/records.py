@@ -82,6 +82,16 @@ class CheckResult:
     incomplete: str = ""
     format: str = ""
 
+    @property
+    def broken(self) -> bool:
+        """Nothing was proven."""
+        return self.state is CheckState.BROKEN
+
+    @property
+    def unread(self) -> frozenset[str]:
+        """Files that don't parse."""
+        return frozenset(skip.path for skip in self.skips if skip.reason is SkipReason.NOT_PARSED)
+
 
 class Partition(enum.StrEnum):
     FILE = "file"

@@ -13,7 +13,7 @@ import anyio
 
 from sweeper.backlog.check import Check, Checked
 from sweeper.ground import Ground
-from sweeper.records import Change, CheckResult, CheckState
+from sweeper.records import Change, CheckResult
 from sweeper.sandbox.contract import Name
 
 Hidden = Counter[tuple[str, str]]
@@ -47,7 +47,7 @@ class Unmuted:
 
 def hidden(unmuted: Checked, muted: CheckResult) -> Hidden | None:
     """How many findings of a rule in a file only the unmuted check reports; None if it does not work."""
-    if unmuted.result.state is CheckState.BROKEN:
+    if unmuted.result.broken:
         return None
     all_of, seen = (Counter((f.path, f.rule) for f in result.findings) for result in (unmuted.result, muted))
     return all_of - seen

@@ -19,7 +19,17 @@ import anyio
 from sweeper.backlog.check import Check
 from sweeper.backlog.fingerprint import compare
 from sweeper.backlog.paths import to_root
-from sweeper.batch import NOTHING_PROVEN, READABLE_BYTES, Answer, Member, Piece, attribute, choose, next_size, piece_of
+from sweeper.batch import (
+    NOTHING_PROVEN,
+    READABLE_BYTES,
+    Answer,
+    Footprint,
+    Member,
+    attribute,
+    choose,
+    footprint_of,
+    next_size,
+)
 from sweeper.batch import split as parts_of
 from sweeper.errors import SandboxFailed
 from sweeper.records import Change, Unit
@@ -51,7 +61,7 @@ class Candidate:
     changes: tuple[Change, ...] = field(repr=False)
     alone: bool = False
     seconds: float = 0.0
-    piece: Piece | None = field(default=None, repr=False)
+    footprint: Footprint | None = field(default=None, repr=False)
     answer: Judgement | None = None
     checks: tuple[str, ...] = ()
     group: list[Candidate] = field(default_factory=list, repr=False)
@@ -69,8 +79,8 @@ class Candidate:
 
     @property
     def touched(self) -> frozenset[str]:
-        assert self.piece is not None
-        return self.piece.paths
+        assert self.footprint is not None
+        return self.footprint.paths
 
     def tell(self) -> None:
         """There is news: it need not queue any longer."""
@@ -107,7 +117,7 @@ class Verifiers:
             return False
         blobs = await self._repo.blobs(candidate.snapshot.commit, rest) if rest else {}
         base = {os.fsdecode(path): data for path, data in blobs.items()}
-        candidate.piece = piece_of(candidate.unit, base | contents)
+        candidate.footprint = footprint_of(candidate.unit, base | contents)
         candidate.changes = ()
         return True
 
@@ -177,7 +187,7 @@ class Verifiers:
     def _choose(self, leader: Candidate) -> list[Candidate]:
         """The leader and whatever of the waiting fits to it; they are taken."""
         ready = [leader, *(each for each in self._waiting if each.snapshot.commit == leader.snapshot.commit)]
-        places = choose([each.piece for each in ready if each.piece is not None], self._size)
+        places = choose([each.footprint for each in ready if each.footprint is not None], self._size)
         chosen = [ready[place] for place in places]
         for each in chosen[1:]:
             self._waiting.remove(each)
@@ -229,12 +239,12 @@ class Verifiers:
         return seen
 
     def _answer(self, group: Sequence[Candidate], seen: Seen) -> Answer:
-        if seen.broken:
+        if seen.result.broken:
             return NOTHING_PROVEN
         leader = group[0]
         difference = compare(leader.baseline.all(), seen.after)
         own = frozenset(path for each in group for path in each.touched)
-        unread = {path for path in seen.unread if path in own or path not in leader.unread}
+        unread = {path for path in seen.result.unread if path in own or path not in leader.unread}
         members = [Member(each.unit, each.touched, each.baseline.beside(each.unit)) for each in group]
         return attribute(members, difference, seen.after, unread)
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from sweeper.backlog.check import Check
 from sweeper.backlog.fingerprint import Difference, compare, line_hashes, remaining_of, stamp
 from sweeper.backlog.paths import to_root
-from sweeper.records import Change, CheckResult, CheckState, Finding, SkipReason, Unit
+from sweeper.records import Change, CheckResult, Finding, Unit
 from sweeper.sandbox.contract import Facts, Name, Snapshot
 
 
@@ -71,7 +71,7 @@ def _unknown(finding: Finding) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What the verifier saw of one unit. `result.state` BROKEN means that nothing was proven.
+    """What the verifier saw of one unit. A broken `result` proves nothing.
 
     `targeted`: how many of the unit's own findings remain. `difference`: over the unit's paths, or over
     everything where a whole run judged this unit alone. `unparsable`: paths of the unit, or changed with it, that no
@@ -98,15 +98,6 @@ class Seen:
     facts: Facts
     result: CheckResult = field(repr=False)
     after: tuple[Finding, ...] = field(repr=False)
-
-    @property
-    def broken(self) -> bool:
-        return self.result.state is CheckState.BROKEN
-
-    @property
-    def unread(self) -> set[str]:
-        """Files that don't parse."""
-        return {skip.path for skip in self.result.skips if skip.reason is SkipReason.NOT_PARSED}
 
 
 async def look(
@@ -142,9 +133,5 @@ async def verify(
         difference=difference,
         vanished=tuple(check.vanished(difference, touched)),
         targeted=len(remaining_of(unit.findings, baseline.beside(unit), own)),
-        unparsable=tuple(sorted(seen.unread & touched)),
+        unparsable=tuple(sorted(seen.result.unread & touched)),
     )
-
-
-def proves_nothing(judgement: Judgement) -> bool:
-    return judgement.result.state is CheckState.BROKEN

@@ -141,7 +141,7 @@ class Check:
         if ran.facts.clock or ran.facts.oom:
             what = f"ran into its {ran.facts.clock} clock" if ran.facts.clock else "ran out of memory"
             result = CheckResult(state=CheckState.BROKEN, why=f"the check {what}", format=result.format)
-        if result.state is CheckState.BROKEN:
+        if result.broken:
             result = replace(result, why=f"{result.why}\nwhat it printed: {spec.stdout.parent}")
         else:
             self.sandboxing.drop_logs(name)

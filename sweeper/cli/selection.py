@@ -17,7 +17,6 @@ from sweeper.config import SweepConfig
 from sweeper.errors import CheckBroken, ConfigError
 from sweeper.ground import Selection
 from sweeper.order import Tools
-from sweeper.records import CheckState
 
 
 async def read(wanted: Wanted, chosen: Mapping[str, SweepConfig], tools: Tools) -> Selection | None:
@@ -42,7 +41,7 @@ async def read(wanted: Wanted, chosen: Mapping[str, SweepConfig], tools: Tools) 
             checkouts=(str(tools.repo.top),),
             foreign=True,
         )
-    if result.state is CheckState.BROKEN:
+    if result.broken:
         raise CheckBroken(f"--from {wanted.source}: {result.why}", hint="give the format's name with --format")
     return Selection(result.findings)
 

@@ -53,11 +53,12 @@ async def build(
     start, added, kept = _begin(config, pieces, onto, place, record)
     if not added:
         return Line(place.tip, start, kept, moved=False)
-    merged = await merge(repo, start, [(piece.commit, piece.commit, piece.message) for piece in added])
+    put = [green.Piece(piece.commit, piece.commit, piece.message) for piece in added]
+    merged = await merge(repo, start, put)
     same = (await repo.commit_of(merged.tip)).tree == (await repo.commit_of(run.tip)).tree
     left: tuple[tuple[str, str], ...] = ()
     if not (whole and same and not merged.conflicts) and (merged.merged or merged.conflicts):
-        judged = await judge(start, [green.Piece(piece.commit, piece.commit, piece.message) for piece in added])
+        judged = await judge(start, put)
         merged, left = judged.merged, _left(added, judged)
     if not merged.merged:
         return Line(start, start, (*kept, *left), moved=False)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sweeper.backlog.fingerprint import compare
-from sweeper.batch import Answer, Member, Piece, attribute, choose, independent, next_size, piece_of, split
+from sweeper.batch import Answer, Footprint, Member, attribute, choose, footprint_of, independent, next_size, split
 from sweeper.records import Finding, Unit
 
 PATHS = st.sampled_from(["a.py", "b.py", "lib/a.py", "lib/c.py", "lib", "pkg/__init__.py", "pkg/d.py", "main.go"])
@@ -21,16 +21,16 @@ def unit(*paths: str, findings: tuple[Finding, ...] = ()) -> Unit:
     return Unit("0" * 32, "s", paths[0], paths, findings)
 
 
-def piece(path: str, text: bytes = b"") -> Piece:
-    return piece_of(unit(path), {path: text})
+def footprint(path: str, text: bytes = b"") -> Footprint:
+    return footprint_of(unit(path), {path: text})
 
 
-PIECES = CONTENTS.map(lambda contents: piece_of(unit(*contents), contents))
+FOOTPRINTS = CONTENTS.map(lambda contents: footprint_of(unit(*contents), contents))
 
 
-@given(st.lists(PIECES, min_size=1, max_size=12), st.integers(1, 8), st.integers(0, 60))
+@given(st.lists(FOOTPRINTS, min_size=1, max_size=12), st.integers(1, 8), st.integers(0, 60))
 def test_a_batch_has_the_first_and_whoever_is_independent_in_order(
-    waiting: list[Piece], most: int, most_bytes: int
+    waiting: list[Footprint], most: int, most_bytes: int
 ) -> None:
     chosen = choose(waiting, most, most_bytes)
     assert chosen[0] == 0
@@ -46,8 +46,8 @@ def test_a_batch_has_the_first_and_whoever_is_independent_in_order(
             assert not fits or not all(independent(waiting[place], waiting[other]) for other in before)
 
 
-@given(PIECES, PIECES)
-def test_independence_has_no_direction_and_means_that_no_path_is_shared(one: Piece, other: Piece) -> None:
+@given(FOOTPRINTS, FOOTPRINTS)
+def test_independence_has_no_direction_and_means_that_no_path_is_shared(one: Footprint, other: Footprint) -> None:
     assert independent(one, other) == independent(other, one)
     if independent(one, other):
         assert not one.paths & other.paths
@@ -57,20 +57,20 @@ def test_independence_has_no_direction_and_means_that_no_path_is_shared(one: Pie
 @pytest.mark.parametrize(
     ("one", "other"),
     [
-        (piece("pkg/shapes.py"), piece("app.py", b"from pkg.shapes import area\n")),
-        (piece("pkg/shapes.py"), piece("pkg/app.py", b"from . import shapes\n")),
-        (piece("src/shapes.ts"), piece("src/app.ts", b'import { area } from "./shapes";\n')),
-        (piece("src/my-shapes.ts"), piece("src/app.ts", b'import "./my-shapes";\n')),
-        (piece("src/shapes/index.ts"), piece("app.ts", b'import { area } from "./src/shapes";\n')),
-        (piece("pkg/__init__.py"), piece("pkg/deep/app.py", b"from .. import area\n")),
-        (piece("globals.d.ts"), piece("src/app.ts", b"area(1);\n")),
-        (piece("src/lib.rs"), piece("src/app.rs", b"use crate::area;\n")),
-        (piece("shapes.h"), piece("app.c", b'#include "shapes.h"\n')),
-        (piece("geo/shapes.go"), piece("geo/app.go", b"package geo\n")),
-        (piece("a"), piece("a/b")),
+        (footprint("pkg/shapes.py"), footprint("app.py", b"from pkg.shapes import area\n")),
+        (footprint("pkg/shapes.py"), footprint("pkg/app.py", b"from . import shapes\n")),
+        (footprint("src/shapes.ts"), footprint("src/app.ts", b'import { area } from "./shapes";\n')),
+        (footprint("src/my-shapes.ts"), footprint("src/app.ts", b'import "./my-shapes";\n')),
+        (footprint("src/shapes/index.ts"), footprint("app.ts", b'import { area } from "./src/shapes";\n')),
+        (footprint("pkg/__init__.py"), footprint("pkg/deep/app.py", b"from .. import area\n")),
+        (footprint("globals.d.ts"), footprint("src/app.ts", b"area(1);\n")),
+        (footprint("src/lib.rs"), footprint("src/app.rs", b"use crate::area;\n")),
+        (footprint("shapes.h"), footprint("app.c", b'#include "shapes.h"\n')),
+        (footprint("geo/shapes.go"), footprint("geo/app.go", b"package geo\n")),
+        (footprint("a"), footprint("a/b")),
     ],
 )
-def test_files_that_may_see_each_other_are_not_put_together(one: Piece, other: Piece) -> None:
+def test_files_that_may_see_each_other_are_not_put_together(one: Footprint, other: Footprint) -> None:
     assert not independent(one, other)
     assert choose([one, other], 9) == (0,)
 
@@ -78,12 +78,12 @@ def test_files_that_may_see_each_other_are_not_put_together(one: Piece, other: P
 @pytest.mark.parametrize(
     ("one", "other"),
     [
-        (piece("pkg/m1.py", b"import os\n"), piece("pkg/m2.py", b"import os\n")),
-        (piece("geo/shapes.go"), piece("web/app.go", b"package web\n")),
-        (piece("a/__init__.py"), piece("b/app.py", b"import os\n")),
+        (footprint("pkg/m1.py", b"import os\n"), footprint("pkg/m2.py", b"import os\n")),
+        (footprint("geo/shapes.go"), footprint("web/app.go", b"package web\n")),
+        (footprint("a/__init__.py"), footprint("b/app.py", b"import os\n")),
     ],
 )
-def test_files_that_say_nothing_of_each_other_are(one: Piece, other: Piece) -> None:
+def test_files_that_say_nothing_of_each_other_are(one: Footprint, other: Footprint) -> None:
     assert independent(one, other)
 
 
