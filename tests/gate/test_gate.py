@@ -29,6 +29,7 @@ class Check:
     """Answers in the order given, whatever is asked."""
 
     answers: list[Checked]
+    argv: tuple[str, ...] = ("lint",)
     asked: list[tuple[Change, ...]] = field(default_factory=list)
 
     async def run(self, *_: Any, changes: tuple[Change, ...] = (), **__: Any) -> Checked:
@@ -159,10 +160,11 @@ class Muting:
 
     unmuted: list[Checked]
     muted: Checked
+    argv: tuple[str, ...] = ("lint",)
     unmuted_argv: tuple[str, ...] = ("lint", "--all")
 
     async def run(self, name: Name, snapshot: Snapshot, argv: Any = None, **__: Any) -> Checked:
-        return self.unmuted.pop(0) if argv else self.muted
+        return self.unmuted.pop(0) if argv == self.unmuted_argv else self.muted
 
     def vanished(self, *_: Any) -> list[Any]:
         return []
