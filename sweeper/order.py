@@ -242,7 +242,8 @@ def with_default_ladder(config: SweepConfig, paid: Sequence[str] = ()) -> SweepC
     if not rungs:
         raise ConfigError(
             f"no ladder is configured and {command[0]!r} has no fixer of its own",
-            hint='add a rung: [[sweep.NAME.ladder]] agent = "command", run = "fixer {files}"; or export '
+            hint='add a rung: [[sweep.NAME.ladder]] agent = "command", run = "fixer {files}", or '
+            '--fix "fixer {files}"; or export '
             "ANTHROPIC_API_KEY or OPENAI_API_KEY where claude or codex is installed; with `ladder = []` everything is "
             "held for a person",
         )

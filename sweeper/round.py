@@ -15,6 +15,7 @@ from sweeper.green import Piece, merge_green
 from sweeper.ground import Ground, Workshop
 from sweeper.ledger.contract import AttemptRow, Ledger, Run
 from sweeper.records import CheckResult, Evidence, Kind, Outcome, Unit
+from sweeper.report import phrases
 from sweeper.report.escape import inert
 from sweeper.suite import TestBase
 
@@ -106,7 +107,7 @@ def _message(workshop: Workshop, unit: Waiting) -> str:
     lines = [
         f"{workshop.name}: fix {inert(unit.title)}",
         "",
-        f"{outcome.evidence.before} findings before, {outcome.evidence.after} after.",
+        f"{phrases.count(outcome.evidence.before, 'finding')} before, {outcome.evidence.after} after.",
         "",
         f"Sweeper-Unit: {unit.key}",
         f"Sweeper-Attempt: {outcome.attempt}",

@@ -29,6 +29,7 @@ from sweeper.ledger.contract import AttemptRow, Ledger, Queued, Run
 from sweeper.loop import Decision, Go, Hold, Idle, Page, Pause, RetryAt, Settled, Slot, Stop
 from sweeper.pilot import Pilot, Wait
 from sweeper.records import History, Kind, Outcome
+from sweeper.report.phrases import count
 from sweeper.round import Barrier, close_round
 from sweeper.suite import TestBase, test_base
 from sweeper.survey import queue, standing, survey
@@ -214,11 +215,11 @@ class Sweep:
         self._tests = barrier.tests
         self.run = replace(self.run, tip=barrier.tip, phase="check")
         if barrier.merged:
-            self._say(f"{self.name}: round {self.run.round}: {len(barrier.merged)} units merged, the tree is green")
+            merged = f"{count(len(barrier.merged), 'unit')} merged, the tree is green"
+            self._say(f"{self.name}: round {self.run.round}: {merged}")
         for title, outcome in barrier.sent_on:
-            self._say(
-                f"{self.name}: round {self.run.round}: {title} sent on: {outcome.kind} ({outcome.evidence.reason})"
-            )
+            said = f"{title} sent on: {outcome.kind} ({outcome.evidence.reason})"
+            self._say(f"{self.name}: round {self.run.round}: {said}")
         if barrier.result is not None:
             snapshot = await prepare(self.workshop, barrier.tip)
             self._ground = await ground_of(self.workshop, snapshot, barrier.result)
@@ -245,10 +246,10 @@ class Sweep:
             await self._note_findings("last")
         await self.ledger.open_round(self.run.id, number, queued, parts.skips, fresh=fresh)
         self.run = replace(self.run, round=number, phase="fanout")
-        findings = sum(len(unit.findings) for unit in parts.units)
         if parts.units:
-            more = f"; {parts.deferred} more in {len(later)} units that take turns with them" if later else ""
-            self._say(f"{self.name}: round {number}: {findings} findings in {len(parts.units)} units{more}")
+            findings = count(sum(len(unit.findings) for unit in parts.units), "finding")
+            more = f"; {parts.deferred} more in {count(len(later), 'unit')} that take turns" if later else ""
+            self._say(f"{self.name}: round {number}: {findings} in {count(len(parts.units), 'unit')}{more}")
 
     async def _select(self) -> None:
         """What was handed in as the backlog: kept with the run, so that a resumed one has it too."""

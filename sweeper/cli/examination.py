@@ -149,5 +149,8 @@ def _tools(name: str, sweep: SweepConfig) -> Iterator[Row]:
     beside = os.path.dirname(sys.executable)
     missing = [p for p in programs if shutil.which(p) is None and shutil.which(p, path=beside) is None and "/" not in p]
     said = f"{', '.join(missing)} not found on this machine" if missing else ", ".join(programs)
+    if missing and sweep.setup:
+        yield Row("tools", f"sweep {name}", True, f"{said}: its setup is to bring what is missing")
+        return
     hint = "install it, or add it with setup = [...]; docker has its own in the image"
     yield Row("tools", f"sweep {name}", not missing, said, (hint,) if missing else ())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
+from pathlib import Path
 
 import anyio
 
@@ -44,7 +45,7 @@ async def drain_once(wanted: Wanted, console: Console, caught: signals.Caught, *
         settled = sweeps.settle(wanted, repo.top, console)
         await _spare_and_guard(wanted, settled.sweeps.values(), repo, console)
         providers = wiring.providers(settled.config, settled.sweeps.values(), console)
-        await _say_uncommitted(wanted.base, repo, console)
+        await _say_uncommitted(wanted.base, settled.path, repo, console)
         async with wiring.writing(repo, settled.config) as ledger, _bench(repo, ledger, settled, console) as tools:
             order = replace(await _order(wanted, settled, tools), providers=providers)
             consent.ask(order, repo.state, console, yes=wanted.yes)
@@ -90,7 +91,7 @@ async def planned(wanted: Wanted, console: Console, *, prompts: bool = False) ->
     async with wiring.untouched_repository() as repo, wiring.empty() as nothing:
         settled = sweeps.settle(wanted, repo.top, console)
         wiring.forget_keys(settled.config)
-        await _say_uncommitted(wanted.base, repo, console)
+        await _say_uncommitted(wanted.base, settled.path, repo, console)
         async with wiring.reading(repo, settled.config) as known:
             with signals.caught(console.warn) as caught, caught.stopping():
                 async with _bench(repo, known or nothing, settled, console) as tools:
@@ -227,6 +228,10 @@ def finish(fired: Sequence[Fired], caught: signals.Caught, console: Console, *, 
     return code
 
 
-async def _say_uncommitted(base: str, repo: Repo, console: Console) -> None:
-    if base == "HEAD" and (dirty := await repo.is_dirty()):
+async def _say_uncommitted(base: str, configuration: Path | None, repo: Repo, console: Console) -> None:
+    """The configuration is read from the work tree: its own edits do count."""
+    if base != "HEAD":
+        return
+    dirty = [path for path in await repo.is_dirty() if configuration is None or repo.top / path != configuration]
+    if dirty:
         console.say(f"uncommitted edits are not included: {dirty[0]}" + (" and others" if len(dirty) > 1 else ""))

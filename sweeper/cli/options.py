@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
@@ -43,6 +44,17 @@ class Wanted:
     dry_run: str = ""
 
 
+def _words(tail: list[str], ctx: click.Context) -> tuple[str, ...]:
+    """One word with blanks is a whole command that was quoted, like the value of --check."""
+    try:
+        words = shlex.split(tail[0]) if len(tail) == 1 else tail
+    except ValueError as problem:
+        raise click.UsageError(f"the check command {tail[0]!r}: {problem}", ctx) from problem
+    if not words:
+        raise click.UsageError("after -- comes a check command, such as: -- ruff check .", ctx)
+    return tuple(words)
+
+
 class TakesCheck(click.Command):
     """A command whose words after `--` are a check command."""
 
@@ -50,9 +62,7 @@ class TakesCheck(click.Command):
         if "--" in args:
             at = args.index("--")
             args, tail = args[:at], args[at + 1 :]
-            if not tail:
-                raise click.UsageError("after -- comes a check command, such as: -- ruff check .", ctx)
-            ctx.meta[TAIL] = tuple(tail)
+            ctx.meta[TAIL] = _words(tail, ctx)
         for word, following in pairwise([*args, ""]):
             # a value comes after "=" only: what follows the bare option is a sweep
             if word == "--dry-run" and following in DRY_RUNS:

@@ -25,7 +25,7 @@ async def ledger(console: Console, config: Path | None) -> AsyncIterator[tuple[L
     async with wiring.repository() as repo:
         loaded = configfile.load(repo.top, explicit=config, environ=console.environ, overrides={})
         async with wiring.reading(repo, loaded.config) as found:
-            if found is None:
+            if found is None or not await found.runs(1):
                 raise ConfigError(f"no sweep was run in {repo.top} yet", hint="`sweeper run` starts one")
             yield found, loaded.config
 
@@ -58,7 +58,7 @@ async def unit(found: Ledger, sweep: str | None, name: str) -> Queued:
         async for other in found.units(each):
             if name in other.unit.title and len(near) < NEAR:
                 near.append(other.unit.title)
-    hint = f"units with that in their name: {', '.join(near)}" if near else "`sweeper status` counts them"
+    hint = f"units with that in their name: {', '.join(near)}" if near else "`sweeper report` names them"
     raise ConfigError(f"there is no unit {name!r}" + (f" in sweep {sweep!r}" if sweep else ""), hint=hint)
 
 

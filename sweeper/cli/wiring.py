@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
@@ -11,10 +12,12 @@ from pathlib import Path
 from textwrap import shorten
 from typing import TYPE_CHECKING
 
+import anyio
+
 from sweeper import agents
 from sweeper.cli.console import Console
 from sweeper.config import KEYS, Config, SandboxConfig, SweepConfig
-from sweeper.errors import NoSandbox, SandboxFailed
+from sweeper.errors import CheckBroken, NoSandbox, SandboxFailed
 from sweeper.forge.token import NAMES
 from sweeper.ledger import make_owner, open_ledger
 from sweeper.ledger.contract import Ledger
@@ -42,12 +45,25 @@ async def repository(start: Path | None = None) -> AsyncIterator[Repo]:
         yield repo
 
 
+def _clear(state: Path, logs_stay: bool) -> None:
+    for path in [entry for entry in state.iterdir() if entry.name != "logs"] if logs_stay else [state]:
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
 @asynccontextmanager
 async def untouched_repository() -> AsyncIterator[Repo]:
     """The repository of the working folder, to look at without leaving a trace in it. Raises ConfigError."""
-    with tempfile.TemporaryDirectory(prefix="sweeper-plan-") as state:
-        async with await Repo.open(Path.cwd(), Path(state)) as repo:
+    state = Path(tempfile.mkdtemp(prefix="sweeper-plan-"))
+    kept = False
+    try:
+        async with await Repo.open(Path.cwd(), state) as repo:
             yield repo
+    except CheckBroken as problem:
+        kept = str(state) in str(problem)  # it names the logs, for a person to read
+        raise
+    finally:
+        with anyio.CancelScope(shield=True):
+            await anyio.to_thread.run_sync(_clear, state, kept)
 
 
 @asynccontextmanager

@@ -124,7 +124,7 @@ class Teller:
 
 
 def _evidence(attempt: Try) -> str:
-    counts = f"{attempt.before} findings before, {attempt.after} after"
+    counts = f"{phrases.count(attempt.before, 'finding')} before, {attempt.after} after"
     if not attempt.command:
         return counts
     code = "" if attempt.exit_code is None else f" (exit code {attempt.exit_code})"

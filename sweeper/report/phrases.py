@@ -78,8 +78,10 @@ def spending(report: SweepReport) -> Iterator[str]:
 
 
 def gates(report: SweepReport) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """One sentence a barrier, and the titles of the units that it ejected."""
+    """One sentence a barrier that judged something, and the titles of the units that it ejected."""
     for gate in report.gates:
+        if not (gate.runs or gate.red or gate.ejected):
+            continue
         said = f"round {gate.round}: {f'red ({gate.reason})' if gate.red else 'green'}, {count(gate.runs, 'run')}"
         yield said, gate.ejected
 

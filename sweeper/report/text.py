@@ -88,7 +88,7 @@ def _plan(plan: SweepPlan, listed: int) -> Iterator[str]:
     )
     yield f"  check     {terminal(phrases.command(plan.check))} ({terminal(plan.format)})"
     if plan.unit_check:
-        yield f"  unit check  {terminal(plan.unit_check)}"
+        yield f"  per unit  {terminal(plan.unit_check)}"
     if plan.incomplete:
         yield f"  incomplete  {terminal(plan.incomplete)}"
     if plan.owners:

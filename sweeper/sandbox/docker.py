@@ -162,7 +162,8 @@ class Docker:
                 f"the tool {missing[0]!r} is not in the toolchain {toolchain.image or toolchain.name!r}"
                 + (" nor installed by `setup`" if toolchain.setup else ""),
                 hint=f'add this line to the sweep in sweeper.toml if pip provides it:  setup = ["pip install '
-                f'{missing[0]}"]\nor name an image that has it:  image = "..."',
+                f'{missing[0]}"]\nwithout one:  --setup "pip install {missing[0]}"\n'
+                'or name an image that has it:  image = "..."',
             )
         self._tools_found.add((image, names))
 

@@ -89,7 +89,12 @@ class Namespace:
         name = f"{len(self._staged)}-{re.sub(r'[^A-Za-z0-9._-]', '_', os.path.basename(source))}"
         place, _ = self.ask({"do": "place", "name": name, "folder": os.path.isdir(source)})
         command = ["nsenter", "-t", str(self._process.pid), "-m", "--", "mount", "--rbind", source, place["path"]]
-        done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
+        except FileNotFoundError as problem:
+            raise SandboxFailed(
+                "nsenter was not found on PATH", hint="install util-linux, or complete PATH"
+            ) from problem
         if done.returncode:
             raise SandboxFailed(f"{source} could not be mounted for the sandbox: {done.stderr.strip()}")
         self._staged[source] = place["path"]

@@ -84,8 +84,9 @@ class SetUp:
                 said = tails(out, err)
             if facts.exit_code != 0:
                 ended = f"exit {facts.exit_code}" if facts.clock is None else f"no end after {WALL:g} s"
+                commands = " && ".join(shlex.join(command) for command in toolchain.setup)
                 raise CheckBroken(
-                    f"the toolchain's setup failed ({ended}): {toolchain.setup}\n{said}",
+                    f"the toolchain's setup failed ({ended}): {commands}\n{said}",
                     hint="correct `setup` of the sweep; it runs at the repository's root, with a network and as root",
                 )
             repository, version = tag.split(":")

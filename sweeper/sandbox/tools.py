@@ -91,7 +91,8 @@ def missing(name: str) -> CheckBroken:
     install = f'setup = ["pip install {name}"]'
     return CheckBroken(
         f"the tool {name!r} was not found on PATH",
-        hint=f"install it, or add this line to the sweep in sweeper.toml if pip provides it:  {install}",
+        hint=f"install it, or add this line to the sweep in sweeper.toml if pip provides it:  {install}\n"
+        f'without one:  --setup "pip install {name}"',
     )
 
 

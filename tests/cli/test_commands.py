@@ -50,5 +50,25 @@ def test_nothing_was_run_yet(place: Place) -> None:
     assert not (place.top / ".git/sweeper/ledger.sqlite3").exists()
 
 
+def test_a_ledger_without_a_run_is_as_good_as_none(place: Place) -> None:
+    place.commit({"a.txt": "a"})
+    assert place.run("reap").code == 0
+    for command in (["status"], ["report"], ["why", "a"], ["replay"], ["release", "--all"]):
+        done = place.run(*command)
+        assert (done.code, done.out) == (2, ""), command
+        assert "no sweep was run" in done.err
+
+
+def test_a_setup_is_trusted_to_bring_what_this_machine_lacks(place: Place) -> None:
+    sweep = '[sweep.x]\ncheck = "no-such-linter ."\nladder = []\n'
+    place.commit({"sweeper.toml": sweep})
+    (row,) = (row for row in place.run("doctor", "--json").document["rows"] if row["group"] == "tools")
+    assert not row["ok"]
+    place.commit({"sweeper.toml": sweep + 'setup = ["pip install no-such-linter"]\n'})
+    (row,) = (row for row in place.run("doctor", "--json").document["rows"] if row["group"] == "tools")
+    assert row["ok"]
+    assert "its setup is to bring" in row["said"]
+
+
 def test_version(place: Place) -> None:
     assert place.run("--version").out.startswith("sweeper 0.")

@@ -63,6 +63,17 @@ def test_nothing_after_the_dashes_is_an_error() -> None:
     assert "after -- comes a check command" in done.output
 
 
+def test_a_quoted_check_is_split_like_the_option() -> None:
+    from sweeper.cli.run import command
+
+    with command.make_context("run", ["--", "ruff check 'a b'"]) as ctx:
+        assert ctx.meta[TAIL] == ("ruff", "check", "a b")
+    for nothing in ("", "ruff '"):
+        done = CliRunner().invoke(sweeper, ["run", "--", nothing])
+        assert done.exit_code == 2, nothing
+        assert "check command" in done.output
+
+
 def test_two_checks_are_an_error() -> None:
     done = CliRunner().invoke(sweeper, ["plan", "--check", "ruff check .", "--", "ruff", "check"], obj=Console())
     assert done.exit_code == 2

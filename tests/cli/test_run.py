@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 import subprocess
 import threading
@@ -77,6 +78,13 @@ def test_json_is_one_document_and_progress_is_elsewhere(findings: Place) -> None
     assert (quiet.err, quiet.document["kind"]) == ("", "report")
 
 
+def test_the_configuration_counts_though_it_is_not_committed(findings: Place) -> None:
+    (findings.top / "sweeper.toml").write_text('[sweep.ruff]\ncheck = "ruff check ."\n')
+    assert "uncommitted" not in findings.run("plan").err
+    (findings.top / "mine.txt").write_text("mine")
+    assert "uncommitted edits are not included: mine.txt\n" in findings.run("plan").err
+
+
 def test_a_plan_changes_nothing(findings: Place) -> None:
     refs = findings.git("for-each-ref")
     done = findings.run("plan", *CHECK)
@@ -146,6 +154,12 @@ def test_a_broken_check_is_no_success(findings: Place) -> None:
     done = findings.run("run", "--", "ruff", "check", "--config", "nowhere.toml", ".")
     assert done.code == 3
     assert "broken" in done.err
+    planned = findings.run("plan", "--", "ruff", "check", "--config", "nowhere.toml", ".")
+    assert planned.code == 3
+    (printed,) = (line for line in planned.err.splitlines() if line.startswith("what it printed: "))
+    logs = Path(printed.partition(": ")[2])
+    assert (logs / "stderr").exists()
+    shutil.rmtree(logs.parents[2])
     missing = findings.run("run", "--fix", "true", "--", "no-such-linter", ".")
     assert missing.code == 3
     assert "no-such-linter" in missing.err
