@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -180,13 +180,12 @@ class Exchange:
 
     async def _stream(self, call: Call, answer: aiohttp.ClientResponse, reader: UsageReader) -> web.StreamResponse:
         response = web.StreamResponse(headers=_answered(answer.headers))
-        await response.prepare(call.request)
+        if not await _reaches(response.prepare(call.request)):
+            return response
         try:
             async for chunk in answer.content.iter_any():
                 reader.feed(chunk)
-                try:
-                    await response.write(chunk)
-                except OSError:  # the agent went away
+                if not await _reaches(response.write(chunk)):
                     return response
         except (aiohttp.ClientError, OSError):
             call.caller.failed(Error.CUT)
@@ -194,7 +193,7 @@ class Exchange:
         reader.end()
         if reader.error:
             call.caller.failed(reader.error)
-        await response.write_eof()
+        await _reaches(response.write_eof())
         return response
 
     async def _whole(self, call: Call, answer: aiohttp.ClientResponse, reader: UsageReader) -> web.Response:
@@ -225,6 +224,15 @@ def proxy_for(url: str) -> str | None:
     """The proxy that the coordinator's environment names for `url` (HTTPS_PROXY, NO_PROXY)."""
     parts = urlsplit(url)
     return None if proxy_bypass(parts.netloc) else getproxies().get(parts.scheme)
+
+
+async def _reaches(write: Awaitable[object]) -> bool:
+    """Whether the agent is still there to be written to; that it went away is no failure of its provider."""
+    try:
+        await write
+    except OSError:
+        return False
+    return True
 
 
 async def _read(answer: aiohttp.ClientResponse, most: int) -> bytes | None:

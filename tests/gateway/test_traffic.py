@@ -5,10 +5,14 @@ from __future__ import annotations
 import asyncio
 import functools
 import json
+import socket
 import time
 from pathlib import Path
+from typing import Any
 
+import aiohttp
 import pytest
+from aiohttp import web
 
 from sweeper.gateway import Error, Tokens
 from sweeper.gateway.exchange import FINAL
@@ -203,6 +207,30 @@ async def test_an_agent_that_goes_away_is_settled_at_once(folder: Path) -> None:
             call.cancel()
         await until(lambda: budget.reserved == 0)
         assert gateway.meter("a").estimated_micro_usd == budget.spent > 0
+
+
+@pytest.mark.parametrize("writing", ["prepare", "write", "write_eof"])
+async def test_an_agent_that_goes_away_is_no_failure_of_its_provider(
+    writing: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A clock may end an agent at any moment of an answer, and the class of its end goes by what its provider did."""
+    write = getattr(web.StreamResponse, writing)
+
+    async def to_nobody(response: web.StreamResponse, *given: Any) -> Any:
+        request = given[0] if writing == "prepare" else response._req
+        if request.transport.get_extra_info("socket").family == socket.AF_UNIX:  # the agent's, not the provider's
+            request.transport.close()
+        return await write(response, *given)
+
+    monkeypatch.setattr(web.StreamResponse, writing, to_nobody)
+    async with gateway_before(lambda asked: Say(), folder) as (gateway, _, budget):
+        door = await door_for(gateway, "messages")
+        async with agent_at(door) as agent:
+            with pytest.raises(aiohttp.ClientError):
+                await agent.post(*asking("messages", stream=True))
+        meter = await gateway.close("a")
+        assert (meter.last_error, meter.failing, budget.reserved) == (None, False, 0)
+        assert meter.micro_usd == budget.spent > 0
 
 
 async def test_the_deadline_ends_a_call(folder: Path) -> None:
