@@ -218,8 +218,10 @@ async def test_an_agent_that_goes_away_is_no_failure_of_its_provider(
 
     async def to_nobody(response: web.StreamResponse, *given: Any) -> Any:
         request = given[0] if writing == "prepare" else response._req
-        if request.transport.get_extra_info("socket").family == socket.AF_UNIX:  # the agent's, not the provider's
-            request.transport.close()
+        transport = request.transport if request is not None else None
+        assert transport is not None
+        if transport.get_extra_info("socket").family == socket.AF_UNIX:  # the agent's, not the provider's
+            transport.close()
         return await write(response, *given)
 
     monkeypatch.setattr(web.StreamResponse, writing, to_nobody)
