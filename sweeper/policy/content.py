@@ -61,7 +61,7 @@ def _is_utf8(data: bytes) -> bool:
 
 # Invisible, or turning the direction: zero width, bidirectional marks, soft hyphen, fillers, tags.
 HIDDEN = re.compile(
-    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\uffa0\U000e0000-\U000e007f]"
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\uffa0\U000e0000-\U000e007f]"
 )
 
 

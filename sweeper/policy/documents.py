@@ -6,6 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
+from sweeper.policy.constraints import is_constraint, respelt
+from sweeper.policy.languages import LANGUAGES
 from sweeper.policy.rules import Violation
 from sweeper.policy.version import Pair, Version
 
@@ -28,7 +30,7 @@ def document_rules(pair: Pair) -> Iterator[Violation]:
         yield from _markdown(pair)
     elif pair.after.language == "yaml":
         yield from _yaml(pair)
-    elif not pair.after.language:
+    elif pair.after.language not in LANGUAGES:
         yield from _plain(pair)
 
 
@@ -38,6 +40,8 @@ def _generated(pair: Pair) -> Iterator[Violation]:
         for number, line in enumerate(pair.after.lines[:_HEAD], 1)
         if number in pair.changed_lines and GENERATED.search(line) and line not in pair.before.lines
     ]
+    if respelt(pair.before.text, pair.after.text):
+        lines = [number for number in lines if not is_constraint(pair.after.lines[number - 1])]
     if lines and len(GENERATED.findall(pair.after.text)) > len(GENERATED.findall(pair.before.text)):
         yield Violation("suppression", pair.path, tuple(lines), "a mark that keeps linters from the file")
 
@@ -54,10 +58,15 @@ def _markdown(pair: Pair) -> Iterator[Violation]:
     explained = pair.explained.removal(0, 1 << 30)
     if (lost > 8 or not gained) and lost > 2 * gained and not explained:
         yield Violation("content_removed", pair.path, detail=f"{lost} words are gone")
+    if sum(words_old[word] for word in _NEGATIONS) != sum(words_new[word] for word in _NEGATIONS) and lost:
+        yield Violation("meaning_changed", pair.path, detail="a text says no, or says it no more")
     links = Counter(_LINK.findall(pair.before.text)) - Counter(_LINK.findall(pair.after.text))
     links = Counter({link: n for link, n in links.items() if link.lstrip("](<[ ") not in pair.after.text})
     if links and not explained and len(_LINK.findall(pair.after.text)) < len(_LINK.findall(pair.before.text)):
         yield Violation("content_removed", pair.path, detail=f"{len(links)} links are gone")
+
+
+_NEGATIONS = ("no", "not", "never", "don", "cannot", "without", "nor", "must", "should")
 
 
 def _prose(version: Version) -> str:

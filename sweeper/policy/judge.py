@@ -7,12 +7,14 @@ any content; in production it runs in the resource-limited child (`wire.judge_ro
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
 from sweeper.policy.assertions import assertion_rules
 from sweeper.policy.beside import beside_rules
 from sweeper.policy.content import secret_rules, text_rules
+from sweeper.policy.disguise import disguise_rules
 from sweeper.policy.documents import document_rules
 from sweeper.policy.explain import Explained
 from sweeper.policy.forged import forged_rules
@@ -23,14 +25,16 @@ from sweeper.policy.paths import Scope, denied, is_baseline, is_check_config
 from sweeper.policy.rules import RULES, Level, Verdict, Violation, verdict
 from sweeper.policy.sections import checks_changed, section_reader
 from sweeper.policy.structure import structure_rules
+from sweeper.policy.styles import style_rules
 from sweeper.policy.suppressions import added
+from sweeper.policy.terms import term_rules
 from sweeper.policy.version import Pair, Version
 from sweeper.records import Change, Unit
 
 REGULAR, EXECUTABLE, LINK = 0o100644, 0o100755, 0o120000
 CODE_RULES = (
-    structure_rules, beside_rules, assertion_rules, lexical_rules, moved_rules, leftover_rules, document_rules,
-    broken_rules, size_rules,
+    structure_rules, beside_rules, term_rules, assertion_rules, lexical_rules, moved_rules, leftover_rules,
+    document_rules, style_rules, disguise_rules, broken_rules, size_rules,
 )  # fmt: skip
 
 
@@ -79,7 +83,7 @@ def judge(
         path, before = change.path, base.get(change.path)
         if not in_scope(path.encode("utf-8", "surrogateescape")):
             found.append(_outside(path, scope, check_config_files))
-        found += _path_rules(change, before, check_config_files, base_modes)
+        found += _path_rules(change, before, unit, check_config_files, base_modes)
         if before != change.data:
             found += _forged(path, before is None, check_config_files, command, context or {}, root)
         found += secret_rules(path, before, change.data or b"", secrets)
@@ -130,7 +134,11 @@ def _outside(path: str, scope: Scope, check_config_files: Sequence[str]) -> Viol
 
 
 def _path_rules(
-    change: Change, before: bytes | None, check_config_files: Sequence[str], base_modes: Mapping[str, int] | None
+    change: Change,
+    before: bytes | None,
+    unit: Unit,
+    check_config_files: Sequence[str],
+    base_modes: Mapping[str, int] | None,
 ) -> Iterator[Violation]:
     path, after = change.path, change.data
     if denied(path):
@@ -150,8 +158,21 @@ def _path_rules(
         yield Violation("special", path, detail=f"mode {change.mode:o}")
     elif change.mode == EXECUTABLE and before is None:
         yield Violation("mode", path, detail="a new file is never executable")
-    elif before is not None and base_modes is not None and base_modes.get(path, REGULAR) != change.mode:
+    elif (
+        before is not None
+        and base_modes is not None
+        and base_modes.get(path, REGULAR) != change.mode
+        and not (change.mode == EXECUTABLE and _asked_to_run(change, unit))
+    ):
         yield Violation("mode", path, detail=f"{base_modes.get(path, REGULAR):o} became {change.mode:o}")
+
+
+def _asked_to_run(change: Change, unit: Unit) -> bool:
+    """Whether a finding says of a script with a shebang that it should be executable."""
+    return (change.data or b"").startswith(b"#!") and any(
+        finding.path == change.path and re.search(r"\bEXE001\b|not executable", f"{finding.rule} {finding.message}")
+        for finding in unit.findings
+    )
 
 
 def _suppressions(pair: Pair) -> Iterator[Violation]:

@@ -238,13 +238,15 @@ _SUFFIXES = {
     "cpp": "cc cpp cxx c++ h hh hpp hxx ipp",
     "yaml": "yaml yml",
     "markdown": "md markdown mdx",
+    "sql": "sql",
+    "css": "css scss less",
 }
 _BY_SUFFIX = {suffix: name for name, suffixes in _SUFFIXES.items() for suffix in suffixes.split()}
 _SHEBANGS = (("python", "python"), ("node", "javascript"), ("ruby", "ruby"), ("bash", "bash"), ("sh", "bash"))
 
 
 def language_of(path: str, text: str = "") -> str:
-    """The name of a language: one of LANGUAGES, "markdown", or "" for any other."""
+    """The name of a language: one of LANGUAGES, one that is read without a grammar, or "" for any other."""
     found = _BY_SUFFIX.get(suffix_of(path), "")
     if not found and text.startswith("#!"):
         first = text.split("\n", 1)[0]

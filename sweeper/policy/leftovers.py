@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 
+from sweeper.policy.languages import LANGUAGES
 from sweeper.policy.rules import Violation
-from sweeper.policy.version import Pair
+from sweeper.policy.version import Pair, Version
 
 _REST = (
     r"(?:code|file|function|method|class|implementation|module|body|content|logic|imports?|rules|test"
@@ -45,7 +46,7 @@ UNSAFE = re.compile(
     r"|\bprivileged:\s*true|\b0\.0\.0\.0/0\b|Access-Control-Allow-Origin[\"']?\s*[:,]\s*[\"']\*"
     r"|\b_create_unverified_context\b"
     r"|\bPYTHONHTTPSVERIFY\b|\byaml\.(?:unsafe_)?load\s*\((?![^)\n]*Safe)|\bautoescape\s*=\s*False"
-    r"|\bALLOWED_HOSTS\s*=\s*\[[\"']\*"
+    r"|(?m:^USER\s+(?:root|0)\b)|\bALLOWED_HOSTS\s*=\s*\[[\"']\*"
 )
 WIDE_COMMENT = re.compile(r"@\w+\s*\{\s*\??(?:any|\*|Object|Function|unknown)\s*[=|}]|\btype:\s*\(?(?:Any|object)\b")
 CREDENTIAL = re.compile(
@@ -61,6 +62,17 @@ NAMED_SECRET = re.compile(
     r"|private[_-]?key|credential)s?[\w]*[\"']?\s*(?::\s*[\w\[\] .|]*)?[:=]{1,2}>?\s*(?:&?str\s*=\s*)?)"
     r"[\"']?(?!(?:\$|<|\{|%|env\b|os\.|process\.|None|null|true|false))[A-Za-z0-9+/_!@#$%^&*.=-]{8,}[\"']?"
     r"|://[^\s:/@\"']{1,60}:(?!\$|\{|<|%)[^\s:/@\"']{4,80}@"
+)
+_AUTHORIZED = re.compile(
+    r"(?i:\b(?:bearer|basic)\s+)[A-Za-z0-9+/_.=-]{10,}"
+    r"|(?i:\b\w*(?:log_?in|sign_?in|authenticate|set_?passw\w*|basic_?auth|credentials))\w*\s*\([^()\n]{0,200}[\"'](?=\w*[^\w\"'\s]|\w*\d)"
+    r"[^\s\"'/]{6,}[\"']"
+)
+_LITERAL = re.compile(r"[\"'`]([A-Za-z0-9+/_!@#$%^&*=-]{12,80})[\"'`]")
+_MIXED = re.compile(r"[a-z][A-Z0-9!@#$%^&*]|[A-Z][0-9!@#$%^&*]|[0-9][a-zA-Z!@#$%^&*]|[!@#$%^&*][a-zA-Z0-9]")
+# Paths, hashes of contents, formats and names of things are mixed as well.
+_PLAIN = re.compile(
+    r"^[0-9a-f-]+$|^[0-9A-F-]+$|^sha\d+-|^[A-Za-z]+(?:[A-Z][a-z]+)+\d*$|[/&].*[/&]|%[a-zA-Z]|^[a-z0-9_-]+$|^[A-Z0-9_-]+$|\*\*"
 )
 _SECRETISH = re.compile(r"pass|secret|key|token|credential|://", re.IGNORECASE)
 _QUOTED = re.compile(r"[\"'][A-Za-z0-9+/_!@#$%^&*.=-]{8,}[\"']|://")
@@ -96,7 +108,11 @@ def _comments(pair: Pair) -> Iterator[Violation]:
     old = set(pair.before.lines)
     for number in pair.changed_lines:
         line = pair.after.lines[number - 1] if number <= len(pair.after.lines) else ""
-        if line not in old and pair.after.language in ("markdown", "yaml", "") and PLACEHOLDER.search(line):
+        if (
+            line not in old
+            and (pair.after.language not in LANGUAGES or pair.after.language == "yaml")
+            and PLACEHOLDER.search(line)
+        ):
             elided.add(number)
         if line not in old and pair.after.language != "python" and ELLIPSIS.match(line):
             elided.add(number)
@@ -129,17 +145,27 @@ def _secrets(pair: Pair) -> Iterator[Violation]:
             continue
         if any(found[0] not in had for found in CREDENTIAL.finditer(line)):
             sure.append(number)
-        elif (
-            _SECRETISH.search(line)
-            and (found := NAMED_SECRET.search(line))
-            and (_QUOTED.search(found[0]) or held.language in ("yaml", ""))
-            and not _known(found[0], had)
-        ):
+        elif _named(held, line, had) or (not held.test_file and any(one[0] not in had for one in _passed(line))):
             likely.append(number)
     if sure:
         yield Violation("credential", pair.path, tuple(sure), "what looks like a credential")
     if likely:
         yield Violation("possible_secret", pair.path, tuple(likely), "a literal beside a name that means a secret")
+
+
+def _named(held: Version, line: str, had: str) -> bool:
+    """Whether a line gives a new literal to a name that means a secret."""
+    found = NAMED_SECRET.search(line) if _SECRETISH.search(line) else None
+    plain = held.language not in LANGUAGES or held.language == "yaml"
+    return found is not None and bool(plain or _QUOTED.search(found[0])) and not _known(found[0], had)
+
+
+def _passed(line: str) -> Iterator[re.Match[str]]:
+    """Literals that are a secret by what they are passed to, or by how mixed they are."""
+    yield from _AUTHORIZED.finditer(line)
+    for found in _LITERAL.finditer(line):
+        if len(_MIXED.findall(found[1])) >= 4 and not _PLAIN.search(found[1]):
+            yield found
 
 
 def _known(found: str, had: str) -> bool:
@@ -150,7 +176,7 @@ def _known(found: str, had: str) -> bool:
 
 def broken_rules(pair: Pair) -> Iterator[Violation]:
     """A text that the grammar does not understand any more is not looked through: a person should."""
-    if not pair.after.language or pair.after.language == "markdown":
+    if pair.after.language not in LANGUAGES:
         return
     after = pair.after.outline
     if after is None:

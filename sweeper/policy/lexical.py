@@ -7,10 +7,12 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from itertools import accumulate
 
+from sweeper.policy import detours
 from sweeper.policy.hollow import squeezed
-from sweeper.policy.lexicon import patterns
+from sweeper.policy.lexicon import GONE, NEW
 from sweeper.policy.marks import ANSWERED, BROAD, CAST, CAST_ANY, SILENT, SILENT_BROAD, Mark
 from sweeper.policy.rules import Violation
 from sweeper.policy.version import Pair, Version
@@ -23,6 +25,9 @@ _LADDERS = ((SILENT, BROAD, ANSWERED, SILENT_BROAD), (CAST, CAST_ANY))
 WORSE = {said: frozenset(ladder[place:]) for ladder in _LADDERS for place, said in enumerate(ladder)}
 
 
+# Of these another spelling is news: who is told not to `eval` is not to do it by another name.
+EACH_SPELLING = frozenset({"dynamic_code", "debug_output"})
+
 AROUND = 3  # unchanged lines that are read with the changed ones, for what spans several
 
 
@@ -30,15 +35,18 @@ def lexical_rules(pair: Pair) -> Iterator[Violation]:
     """A violation for each kind of word or mark of which there is more (or less) than before."""
     before, after = Excerpt.of(pair, old=True), Excerpt.of(pair, old=False)
     old, new = before.marks(), after.marks()
-    for said in dict.fromkeys((mark.rule, mark.what) for mark in new):
-        rule, what = said
+    found: dict[tuple[str, str], list[int]] = {}
+    for said, spelling in dict.fromkeys(((mark.rule, mark.what), mark.spelling) for mark in new):
+        rule, _ = said
         if (rule in ONLY_IN_TESTS and not pair.after.test_file) or (rule in NOT_IN_TESTS and pair.after.test_file):
             continue
         worse = WORSE.get(said, frozenset({said}))
-        had = [mark.line for mark in old if mark[:2] in worse]
-        has = [mark.line for mark in new if mark[:2] in worse]
+        had = [mark.line for mark in old if mark[:2] in worse and mark.spelling == spelling]
+        has = [mark.line for mark in new if mark[:2] in worse and mark.spelling == spelling]
         if len(has) > len(had):
-            yield Violation(rule, pair.path, _fresh(pair, had, has), f"new: {what}")
+            found.setdefault(said, []).extend(_fresh(pair, had, has))
+    for (rule, what), lines in found.items():
+        yield Violation(rule, pair.path, tuple(dict.fromkeys(lines)), f"new: {what}")
     if not pair.after.test_file:
         yield from _gone(pair, before, after)
 
@@ -47,11 +55,13 @@ def lexical_rules(pair: Pair) -> Iterator[Violation]:
 class Excerpt:
     """The changed lines of one version with some around them: elsewhere nothing came or went.
 
-    `code`: without comments and contents of strings; `numbers`: the line of the version that each of its lines is.
+    `code`: without comments and contents of strings, `literal`: with those of one line; both are equally long.
+    `numbers`: the line of the version that each of its lines is.
     """
 
     version: Version
     code: str
+    literal: str
     numbers: tuple[int, ...]
     starts: tuple[int, ...]
 
@@ -65,20 +75,48 @@ class Excerpt:
             wanted.update(dict.fromkeys(range(max(1, first - AROUND), min(len(lines) + 1, end + AROUND))))
         numbers = tuple(wanted)
         kept = [lines[number - 1] for number in numbers]
-        return cls(version, "\n".join(kept), numbers, tuple(accumulate((len(line) + 1 for line in kept), initial=0)))
+        texts = version.without_comments.split("\n")
+        literal = "\n".join(texts[number - 1] for number in numbers)
+        starts = tuple(accumulate((len(line) + 1 for line in kept), initial=0))
+        return cls(version, "\n".join(kept), literal, numbers, starts)
 
-    def find(self, pattern: re.Pattern[str]) -> list[int]:
-        """The lines where the pattern matches."""
-        places = (m.start() + len(m[0]) - len(m[0].lstrip()) for m in pattern.finditer(self.code))
-        return [self.numbers[bisect_right(self.starts, place) - 1] for place in places if place < len(self.code)]
+    def find(self, pattern: re.Pattern[str], *, literal: bool = False) -> list[tuple[int, str]]:
+        """The lines where the pattern matches, and what does, without blanks and arguments."""
+        text = self.literal if literal else self.code
+        places = ((m.start() + len(m[0]) - len(m[0].lstrip()), m[0]) for m in pattern.finditer(text))
+        return [
+            (self.numbers[bisect_right(self.starts, place) - 1], "".join(squeezed(found).partition("(")[:2]))
+            for place, found in places
+            if place < len(text)
+        ]
 
     def marks(self) -> list[Mark]:
         """The words of the excerpt, and all marks of the version's tree."""
         found = list(self.version.outline.marks) if self.version.outline is not None else []
-        for (rule, what), pattern, gone in patterns(self.version.language):
-            if not gone:
-                found += [Mark(rule, what, line) for line in self.find(pattern)]
+        for (rule, what), pattern, where in patterns(self.version.language):
+            if where != GONE_FROM_CODE:
+                each = rule in EACH_SPELLING
+                hits = self.find(pattern, literal=where == IN_TEXT)
+                found += [Mark(rule, what, line, spelling if each else "") for line, spelling in hits]
         return found
+
+
+IN_CODE, IN_TEXT, GONE_FROM_CODE = range(3)
+
+
+@cache
+def patterns(language: str) -> tuple[tuple[tuple[str, str], re.Pattern[str], int], ...]:
+    """((rule, what), pattern, where it is looked for) of a language; one GONE_FROM_CODE must not become rarer."""
+    rows = [
+        (said, pattern, where)
+        for table, where in (
+            (NEW, IN_CODE), (detours.IN_CODE, IN_CODE), (detours.IN_TEXT, IN_TEXT),
+            (GONE, GONE_FROM_CODE), (detours.GONE, GONE_FROM_CODE),
+        )
+        for names, said, pattern in table
+        if language in names.split()
+    ]  # fmt: skip
+    return tuple((said, re.compile(pattern, re.MULTILINE), where) for said, pattern, where in rows)
 
 
 def _fresh(pair: Pair, before: list[int], after: list[int]) -> tuple[int, ...]:
@@ -96,10 +134,10 @@ def _fresh(pair: Pair, before: list[int], after: list[int]) -> tuple[int, ...]:
 
 def _gone(pair: Pair, before: Excerpt, after: Excerpt) -> Iterator[Violation]:
     left = {number for hunk in pair.hunks for number in range(hunk.before, hunk.before_end)}
-    for (rule, what), pattern, gone in patterns(pair.after.language):
-        if not gone:
+    for (rule, what), pattern, where in patterns(pair.after.language):
+        if where != GONE_FROM_CODE:
             continue
-        lines = before.find(pattern)
+        lines = [line for line, _ in before.find(pattern)]
         if len(after.find(pattern)) < len(lines):
             touched = [line for line in lines if line in left]
             if not touched or not all(pair.explained.removal(line - 1, line + 1) for line in touched):

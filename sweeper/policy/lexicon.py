@@ -4,17 +4,12 @@ content of a string is, so that a quote's content reads as blanks.
 
 from __future__ import annotations
 
-from functools import cache
-from re import MULTILINE, Pattern, compile
+from sweeper.policy.detours import DEBUG, DYNAMIC, IGNORED, JS
 
-JS = "javascript typescript tsx"
 TRIVIAL = ("test_weakened", "an assertion that always holds")
 SKIP = ("test_skipped", "a test is skipped")
-DEBUG = ("debug_output", "debug output")
 NEVER = ("code_disabled", "a condition that never holds")
 DUMMY = ("dummy_use", "a use that does nothing")
-IGNORED = ("error_ignored", "a result or an error is ignored")
-DYNAMIC = ("dynamic_code", "code or names made at run time")
 ENDS = ("forged_verdict", "the process is ended, or what is loaded is replaced")
 UNCHECKED = ("unchecked", "something is taken for granted")
 WIDE = ("wide_type", "a type that admits anything")
@@ -221,11 +216,3 @@ GONE: tuple[tuple[str, tuple[str, str], str], ...] = (
     ("c cpp", CHECKED, r"\bthrow\b|\breturn[ \t]*\(?-|\babort\s*\(|\bfree\s*\(|\bif\s*\(\s*!|[!=]=\s*NULL\b"
                        r"|\bnullptr\b|\block\w*\s*[({]|\bstatic_assert\b" + _VALIDATES),
 )  # fmt: skip
-
-
-@cache
-def patterns(language: str) -> tuple[tuple[tuple[str, str], Pattern[str], bool], ...]:
-    """((rule, what), pattern, whether it must not become rarer instead of not more frequent) of a language."""
-    rows = [(said, pattern, False) for names, said, pattern in NEW if language in names.split()]
-    rows += [(said, pattern, True) for names, said, pattern in GONE if language in names.split()]
-    return tuple((said, compile(pattern, MULTILINE), gone) for said, pattern, gone in rows)

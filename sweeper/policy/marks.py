@@ -13,11 +13,12 @@ if TYPE_CHECKING:
 
 
 class Mark(NamedTuple):
-    """`rule`: the policy's; `what`: what counts as the same when before and after are compared."""
+    """`rule`: the policy's; `what`, `spelling`: what counts as the same when before and after are compared."""
 
     rule: str
     what: str
     line: int
+    spelling: str = ""
 
 
 SILENT_BROAD = ("swallowed_error", "every error is swallowed")
@@ -28,6 +29,17 @@ BROAD = ("error_ignored", "every error is caught")
 CAST = ("unchecked", "a cast")
 CAST_ANY = ("silencing_cast", "a cast to anything, or through it")
 
+FATAL = ("error_ignored", "what should end the process is caught")
+SUCCESS = ("error_ignored", "an error counts as success")
+_ENDING = {
+    "python": re.compile(r"\b(?:BaseException|KeyboardInterrupt|SystemExit|GeneratorExit|MemoryError)\b"),
+    "ruby": re.compile(r"(?<![\w:])(?:Exception|SignalException|ScriptError|Interrupt|SystemExit|NoMemoryError)\b"),
+    "java": re.compile(r"(?<!\w)(?:Throwable|Error|VirtualMachineError|OutOfMemoryError|ThreadDeath)\b"),
+}
+_SUCCEEDS = re.compile(
+    r"(?:return)?(?:[Tt]rue|TRUE|1|[\"'](?:ok|OK|success|done)[\"']|Promise\.resolve\(true\)|\w+\+=1);?\Z"
+)
+_RERAISES = re.compile(r"\b(?:raise|throw)|reject\(|next\(|exit")
 _BROAD_PYTHON = re.compile(r"except\*?\s*(?:\(?\s*(?:as\b|$))|\b(?:Base)?Exception\b")
 _BROAD_OTHER = re.compile(r"\.\.\.|\b(?:Exception|Throwable|RuntimeException|Error|std::exception|StandardError)\b")
 _CATCH_NOTHING = re.compile(
@@ -36,11 +48,12 @@ _CATCH_NOTHING = re.compile(
 )
 
 
-def handler(language: str, node: Node, text: str, statements: Callable[[Node], tuple[str, ...]]) -> Mark | None:
+def handler(language: str, node: Node, text: str, statements: Callable[[Node], tuple[str, ...]]) -> list[Mark]:
     """What a handler of errors does with them, if that is little. `statements`: those of a body."""
     line = node.start_point[0] + 1
     if node.type == "rescue_modifier":
-        return Mark(*SILENT_BROAD, line)
+        return [Mark(*SILENT_BROAD, line)]
+    more: list[Mark] = []
     body = node.child_by_field_name("body")
     if body is None and language == "python":
         body = node.named_children[-1] if node.named_children and node.named_children[-1].type == "block" else None
@@ -53,12 +66,17 @@ def handler(language: str, node: Node, text: str, statements: Callable[[Node], t
         broad = exceptions is None or _BROAD_OTHER.search(text[exceptions.start_byte : exceptions.end_byte]) is not None
     else:
         broad = language in ("javascript", "typescript", "tsx") or _BROAD_OTHER.search(head) is not None
+    ending = _ENDING.get(language)
+    if ending is not None and ending.search(head) and not _RERAISES.search("\n".join(done)):
+        more.append(Mark(*FATAL, line))
+    if done and _SUCCEEDS.match(done[-1].lstrip("@")):
+        more.append(Mark(*SUCCESS, line))
     if hollow(done) and not any(one.startswith(("raise", "throw")) for one in done):
         empty = all(one in ("pass", "...", ";", "nil", "continue", "{}") for one in done)
-        return Mark(*((SILENT_BROAD if empty else ANSWERED) if broad else SILENT), line)
-    if broad and not re.search(r"\b(?:raise|throw)|reject\(|next\(", "\n".join(done)):
-        return Mark(*BROAD, line)
-    return None
+        more.append(Mark(*((SILENT_BROAD if empty else ANSWERED) if broad else SILENT), line))
+    elif broad and not re.search(r"\b(?:raise|throw)|reject\(|next\(", "\n".join(done)):
+        more.append(Mark(*BROAD, line))
+    return more
 
 
 def swallowing_call(language: str, node: Node, name: str, text: str) -> Mark | None:

@@ -149,8 +149,8 @@ class _Walk:
                 self._assertion(node, owner)
         elif kind == "assert_statement":
             self._assertion(node, owner)
-        elif kind in language.handlers and (mark := handler(language.name, node, text, self._statements)) is not None:
-            self._found.marks.append(mark)
+        elif kind in language.handlers:
+            self._found.marks += handler(language.name, node, text, self._statements)
         if kind in _ANNOTATIONS:
             owner.annotations += 1
         elif kind in _CONDITIONS and self._leaves(node):

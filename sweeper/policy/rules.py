@@ -86,6 +86,7 @@ RULES: dict[str, Rule] = {
     "new_reach": Rule(REVIEW, "code reaches further than before: network, processes, environment, deletions"),
     "code_removed": Rule(REVIEW, "statements are gone that no finding calls dead"),
     "code_commented": Rule(REVIEW, "a line of code is in a comment or a string now"),
+    "meaning_changed": Rule(REVIEW, "a comparison, a number or a truth value is another, and nothing else"),
     "check_removed": Rule(REVIEW, "a guard, a check or an error that was raised is gone"),
     "test_changed": Rule(REVIEW, "an assertion compares something else or less exactly, cases are gone, a mock is new"),
     "error_ignored": Rule(REVIEW, "an error or a result is ignored, or every error is caught"),

@@ -41,7 +41,7 @@ def warm() -> None:
     Of the grammars only Python's is loaded; another one is when its first file comes, in the worker.
     """
     from sweeper.policy.languages import LANGUAGES
-    from sweeper.policy.lexicon import patterns
+    from sweeper.policy.lexical import patterns
 
     for language in LANGUAGES:
         patterns(language)

@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from bench.trust.cases import WRITTEN_HERE, cases, verdict_on
 from sweeper.backlog.child import Parser
 from sweeper.policy import RULES, Scope, Verdict
+from sweeper.policy.constraints import respelt
 from sweeper.policy.judge import judge
 from sweeper.policy.languages import LANGUAGES
-from sweeper.policy.lexicon import patterns
+from sweeper.policy.lexical import patterns
 from sweeper.policy.lines import hunks
 from sweeper.policy.outline import outline
 from sweeper.policy.trees import MOST, parse
@@ -265,3 +266,34 @@ async def _judge_all() -> None:
             assert "unreadable" not in broken(verdict_of(rows))
     finally:
         await parser.aclose()
+
+
+# --- the same in other words ---
+
+
+@pytest.mark.parametrize(
+    ("path", "before", "after"),
+    [
+        ("a.js", "if (a === b) f(1000);\n", "if (a == b) f(1_000);\n"),
+        ("a.py", "x = not a == b\n", "x = a != b\n"),
+        ("a.py", "x = a is None\n", "x = a == None\n"),
+        ("a.py", "x = f'{a} {b}'\n", 'x = "{} {}".format(a, b)\n'),
+        ("a.go", "x := 0x1F\n", "x := 0x1f\n"),
+        ("a.rs", "let x = 1.50f64;\n", "let x = 1.5_f64;\n"),
+        (
+            "a.css",
+            ".a, .b { -webkit-mask: x; margin: 0; }\n",
+            ".a { mask: x; margin: 0; }\n.b { mask: x; margin: 0; }\n",
+        ),
+    ],
+)
+def test_another_spelling_of_the_same_is_none_of_meaning(path: str, before: str, after: str) -> None:
+    found = broken(judged(path, before, after, (1, "style", "say it otherwise")))
+    assert not found & {"meaning_changed", "code_removed", "content_removed"}
+
+
+def test_a_constraint_says_what_the_older_one_said() -> None:
+    assert respelt("// +build a,b c\n// +build !d\n", "//go:build ((a && b) || c) && !d\n")
+    assert respelt("//go:build a\n", "//go:build a\n// +build a\n")
+    assert not respelt("// +build a b\n", "//go:build a && b\n")
+    assert not respelt("package x\n", "//go:build ignore\n")
