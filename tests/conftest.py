@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import NamedTuple, NoReturn
 
 import docker
+import hypothesis
 import pytest
 from docker.errors import DockerException, ImageNotFound
 
@@ -25,6 +26,10 @@ for _name in ("GITHUB_EVENT_NAME", "GITHUB_EVENT_PATH", "GITHUB_SHA"):
     os.environ.pop(_name, None)
 # The uid that sandboxes get when the coordinator is root.
 SANDBOX_UID = 65532
+
+# A busy machine says nothing of what is tested.
+hypothesis.settings.register_profile("suite", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.load_profile("suite")
 
 MARKERS_OF_FIXTURES = {
     "docker_engine": "docker",
