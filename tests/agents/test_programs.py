@@ -64,7 +64,7 @@ def test_d16_d18_d23_every_failure_has_its_one_class(sweeping: Callable[..., Swe
     sweep = sweeping(by_unit({places[name]: failure.reply for name, failure in UNITS.items()}), files=len(places))
     (sweep.project.folder / OTHER).write_text(FINE)
     sweep.project.commit()
-    slots, idle, wall = (4, "15s", "30s") if agent in FIRST else (3, "60s", "120s")  # some take long to start
+    slots, idle, wall = (4, "15s", "30s") if agent in FIRST else (3, "90s", "180s")  # some take long to start
     # without a pilot: most of these units fail, and none is to wait for the slowest of the first
     rung = {"agent": agent, "clocks": {"idle": idle, "wall": wall}, "max_turns": most_turns(agent), "pilot": 0}
     sweep.configure(rung, top=f"[limits]\nslots = {slots}\n{RICH}", more="max_rounds = 1")
