@@ -123,7 +123,7 @@ def test_e11_a_pull_requests_own_commit_is_not_worked_on_beside_secrets(steps: S
     event = {"GITHUB_EVENT_NAME": "pull_request_target", "GITHUB_SHA": tip}
     done = steps.run(**event)
     assert (done.code, done.outputs["status"]) == (2, "configuration")
-    assert "a pull request's own code would run beside them" in done.commands[0]
+    assert "brings this repository's secrets" in done.commands[0]
     assert "sandboxes:" not in done.log
     assert steps.run(dry_run="false", trust_checkout="true", **event).code == 0
 
