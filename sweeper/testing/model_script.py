@@ -60,10 +60,11 @@ class Say:
 
 @dataclass(frozen=True)
 class Do:
-    """Tool calls, all in one turn."""
+    """Tool calls, all in one turn, after `wait` seconds."""
 
     ops: tuple[Op, ...]
     text: str = ""
+    wait: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -115,8 +116,8 @@ class Asked:
 Script = Callable[[Asked], Reply]
 
 
-def do(*ops: Op, text: str = "") -> Do:
-    return Do(ops, text)
+def do(*ops: Op, text: str = "", wait: float = 0.0) -> Do:
+    return Do(ops, text, wait)
 
 
 def turns(*replies: Reply) -> Script:

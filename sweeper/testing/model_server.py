@@ -157,7 +157,7 @@ class ModelServer:
         say = reply if isinstance(reply, Say) else Say("")
         answer = compose(asked, reply)
         self._note(request, asked.key, asked, body, 200)
-        await asyncio.sleep(say.wait)
+        await asyncio.sleep(reply.wait)
         if not asked.stream:
             if say.ending != "whole":
                 await self._drop(request, say)

@@ -45,8 +45,11 @@ def adding(asked: Asked) -> Reply:
 
 
 def looping(asked: Asked) -> Reply:
-    """Never comes to an end, and does something else each time: some agents notice their own repetitions."""
-    return do(Run(f"echo {asked.results}"))
+    """Never comes to an end, and does something else each time: some agents notice their own repetitions.
+
+    Not at full speed: in two minutes some would have asked a thousand times, of all that they had asked before.
+    """
+    return do(Run(f"echo {asked.results}"), wait=0.5)
 
 
 @dataclass(frozen=True)
