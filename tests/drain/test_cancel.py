@@ -226,9 +226,13 @@ def test_f06_ctrl_c_ends_at_once(tmp_path: Path) -> None:
     program.write_text(
         textwrap.dedent(
             """
+            import signal
             import anyio
             from sweeper.drain import EngineLimits, drain
             from tests.drain.loops import Ledger, Memory
+
+            # A shell's background job is started with the interrupt ignored.
+            signal.signal(signal.SIGINT, signal.default_int_handler)
 
             async def work(item, slot):
                 print("start", item.key, flush=True)
