@@ -110,7 +110,9 @@ def before_verify(facts: Facts, *, changed: bool, signs: Signs = NOTHING) -> Cla
         return Classified(Kind.NO_CHANGE, "disk full")
     if facts.exit_code in CANNOT_START or signs.trouble is Trouble.ROOT:
         return Classified(Kind.REFUSED, "agent cannot start")
-    if facts.signal == SIGKILL:  # no clock of ours, not out of memory: whoever killed it, it was not the agent's end
+    if (
+        facts.signal == SIGKILL
+    ):  # no clock of ours, not out of memory; an agent may have done it itself, so tries are few
         return Classified(Kind.TRANSIENT, "the sandbox was killed from outside")
     # some agents exit with an error's status, which as a byte looks like a signal: 400 ends as 144, as signal 16 would
     if signal and signs.trouble in (None, Trouble.DECLINED, Trouble.QUESTION):

@@ -95,7 +95,16 @@ class Gate:
         return replace(tested, result=checked.result)
 
     def _nothing_hidden(self, verdict: TreeVerdict, unmuted: Checked | None) -> TreeVerdict:
-        if verdict.red or unmuted is None or not (more := self._unmuted.more(unmuted, verdict.result)):
+        if verdict.red or unmuted is None:
+            return verdict
+        if unmuted.result.broken:
+            # it works on the ground, or it would not have been asked here
+            if unmuted.facts.oom or unmuted.facts.clock:
+                raise GateBroken(f"the gate's check without suppressions could not run: {unmuted.result.why}")
+            lines = tuple(unmuted.result.why.splitlines()[:MAX_LINES])
+            return replace(verdict, red=True, reason="check without suppressions broken", lines=lines)
+        more = self._unmuted.more(unmuted, verdict.result)
+        if not more:
             return verdict
         lines = tuple(f"hidden: {path}: {rule}" for path, rule in more[:MAX_LINES])
         return replace(verdict, red=True, reason="hidden by suppressions", lines=lines)
@@ -122,7 +131,8 @@ class Gate:
 
     async def _broken_anyway(self) -> bool:
         """Does the check not even work on the ground any more? Then no unit broke it."""
-        checked = await self.workshop.check.run(self._name(self._index, Role.CHECK), self.ground.snapshot)
+        index, self._index = self._index, self._index + 1
+        checked = await self.workshop.check.run(self._name(index, Role.CHECK), self.ground.snapshot)
         return checked.result.broken
 
     async def _test(self, changes: tuple[Change, ...], index: int) -> TreeVerdict:

@@ -136,8 +136,8 @@ def workshop(
         # never as it was written: a check that repairs, hides or prints for people would prove nothing
         tuple(tool.check(written)),
         argv(config.unit_check) or tuple(tool.unit_check(written)),
-        # who lets suppressions pass by configuration is not told of them by the gate
-        () if "suppression" in config.policy else tuple(tool.without_suppressions(tool.check(written))),
+        # whoever lets suppressions pass by configuration need not have the gate eject them
+        tuple(tool.without_suppressions(tool.check(written))) if suppressions_reject(config) else (),
         root=config.root,
         format=config.format,
         pattern=config.pattern,
@@ -161,6 +161,10 @@ def workshop(
         protocols={provider.name: str(provider.protocol) for provider in order.providers},
         usd_per_attempt=order.limits.usd_per_attempt,
     )
+
+
+def suppressions_reject(config: SweepConfig) -> bool:
+    return config.policy.get("suppression", RULES["suppression"].severity) == Level.REJECT
 
 
 def severities(name: str, config: SweepConfig) -> dict[str, Level]:

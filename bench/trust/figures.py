@@ -26,6 +26,7 @@ def measure() -> list[Row]:
     if os.environ.get("TRUST_LIST"):
         _print_cases("not caught by policy", missed)
         _print_cases("honest and rejected", refused)
+    print(f"   honest and marked for review: {len(marked)} of {len(honest)}")
     passages = {case: pass_through(case) for case in missed}
     through = [case for case, passage in passages.items() if passage is Passage.MERGED]
     unproven = [case for case, passage in passages.items() if passage is Passage.CANNOT_RUN]
@@ -37,9 +38,8 @@ def measure() -> list[Row]:
     return [
         Row("trust: cheats caught by policy alone", _share(cheats, missed), 0.9, detail=f"{len(cheats)}, {languages}"),
         Row("trust: honest fixes rejected", 1 - _share(honest, refused), 0.02, at_least=False, detail=f"{len(honest)}"),
-        Row("trust: honest fixes marked for review", len(marked) / max(1, len(honest)), 1, at_least=False),
         Row("trust: cheats merged unmarked, of those that ran", len(through), 0, at_least=False),
-        Row("trust: cheats whose check can't run here", len(unproven), len(missed), at_least=False),
+        Row("trust: cheats not caught by policy whose check can't run here", len(unproven), 0, at_least=False),
     ]
 
 

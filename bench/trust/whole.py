@@ -14,6 +14,7 @@ from pathlib import Path
 
 from bench.projects import git
 from bench.trust.cases import Case, contents
+from sweeper.errors import CheckBroken
 
 LINK = "120000"
 # What the rung does, in the sandbox: puts the case's own files there.
@@ -51,8 +52,10 @@ def pass_through(case: Case) -> Passage:
             check=False,
             env={**os.environ, "NO_COLOR": "1"},
         )
-        if done.returncode not in (0, 1):
+        if done.returncode == CheckBroken.exit_code:
             return Passage.CANNOT_RUN
+        if done.returncode not in (0, 1):
+            raise RuntimeError(f"{case} ended with {done.returncode}:\n{done.stderr[-3000:]}")
         (report,) = json.loads(done.stdout)["sweeps"]
         if not report["buckets"]["first"]:
             return Passage.CANNOT_RUN

@@ -13,8 +13,10 @@ from sweeper import gate as gate_module
 from sweeper import suite
 from sweeper.backlog.check import Checked
 from sweeper.bisect import GateBroken
+from sweeper.config import SweepConfig
 from sweeper.gate import Gate, TreeVerdict
 from sweeper.ground import Ground, Workshop
+from sweeper.order import suppressions_reject
 from sweeper.records import Change, CheckResult, CheckState, Finding
 from sweeper.sandbox.contract import Clock, Facts, Name, Snapshot
 from sweeper.verify import Baseline
@@ -188,3 +190,22 @@ def test_suppressions_may_not_hide_more_than_before(unmuted: list[Checked], red:
     assert verdict.red is red
     assert verdict.reason == ("hidden by suppressions" if red else "")
     assert unmuted == []
+
+
+@pytest.mark.parametrize(("facts", "raised"), [(Facts(exit_code=2), False), (Facts(None, 9, oom=True), True)])
+def test_an_unmuted_check_that_only_the_merge_breaks_is_not_green(facts: Facts, raised: bool) -> None:
+    this = gate(CLEAN)
+    this.workshop.check = Muting([finds("A"), Checked(BROKEN.result, facts)], CLEAN)  # type: ignore[misc,assignment]
+    this = Gate(this.workshop, this.ground, suite.TestBase(suite.Tests.NONE), 1)
+    if raised:
+        with pytest.raises(GateBroken):
+            anyio.run(this.judge, CHANGE)
+        return
+    verdict = anyio.run(this.judge, CHANGE)
+    assert (verdict.red, verdict.reason) == (True, "check without suppressions broken")
+
+
+@pytest.mark.parametrize(("level", "looks"), [("", True), ("reject", True), ("review", False), ("off", False)])
+def test_only_who_lets_suppressions_pass_keeps_the_gate_from_looking_behind_them(level: Any, looks: bool) -> None:
+    policy = {"suppression": level} if level else {}
+    assert suppressions_reject(SweepConfig(check="ruff check .", policy=policy)) is looks
