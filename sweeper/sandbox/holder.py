@@ -2,8 +2,8 @@
 
 Started as a program (`python -I holder.py MOUNTPOINT UID GID`, a stream socket on file descriptor 0); standard library
 only. In its mount namespace it keeps, under MOUNTPOINT, the read-only roots of sandboxes and a sized tmpfs per
-sandbox; it starts bwrap as its own child. When the socket closes (the coordinator is gone, however) it exits: bwrap
-dies with its parent, and every mount vanishes with the namespace.
+sandbox; it starts bwrap as its own child. When the socket closes (the coordinator is gone, however) it ends its
+descendants and exits: every mount vanishes with the namespace. Should it be killed itself, bwrap dies with its parent.
 
 A message is `HEADER` (two lengths), a JSON object and a body of raw bytes; descriptors travel beside the header.
 """
@@ -22,6 +22,7 @@ import socket
 import stat
 import struct
 import sys
+import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -30,11 +31,12 @@ MAX_FDS = 16
 CLONE_NEWNS, CLONE_NEWUSER = 0x00020000, 0x10000000
 MS_NOSUID, MS_NODEV, MS_BIND, MS_REC, MS_PRIVATE = 2, 4, 4096, 16384, 1 << 18
 MNT_DETACH = 2
-PR_SET_DUMPABLE = 4
+PR_SET_DUMPABLE, PR_SET_CHILD_SUBREAPER = 4, 36
 KEYCTL_JOIN_SESSION_KEYRING = 1
 KEYCTL = {"x86_64": 250, "aarch64": 219}  # the system call's number
 SLOT_FOLDERS = ("upper", "work", "home", "tmp", "shm", "inputs", "changes", "toolchain", "kept")
 INODES = 400_000
+LAST_WORD = 4.0  # seconds for the kernel to end what was killed
 # The coordinator's end is the holder's, after its sandboxes; the kernel reaps bwrap.
 IGNORED = (signal.SIGCHLD, signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -170,8 +172,8 @@ class Holder:
         root = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         for folder in SLOT_FOLDERS:
             os.mkdir(folder, 0o755, dir_fd=root)
-        for folder in ("tmp", "shm"):
-            os.chmod(folder, 0o1777, dir_fd=root)
+        os.chmod("tmp", 0o1777, dir_fd=root)
+        os.chmod("shm", 0o1777, dir_fd=root)
         for folder in ("inputs", "changes", "toolchain", "kept"):
             inside = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=root)
             try:
@@ -226,10 +228,7 @@ class Holder:
 
 
 def _make(path: str, *, folder: bool) -> None:
-    if folder:
-        os.makedirs(path, exist_ok=True)
-        return
-    os.makedirs(os.path.dirname(path), exist_ok=True)
+    os.makedirs(path if folder else os.path.dirname(path), exist_ok=True)
     if not os.path.lexists(path):
         with open(path, "w"):
             pass
@@ -256,6 +255,23 @@ def serve(sock: socket.socket, holder: Holder) -> None:
             os.close(fd)
 
 
+def end_descendants() -> None:
+    """Kill what was started here until nothing is left of it, or LAST_WORD is over.
+
+    A bwrap that has not yet asked to die with its parent never hears of its end, and takes the end of its gate for
+    the word to go on. What it leaves is ours to kill too: `main` made this process the parent of orphans.
+    """
+    deadline = time.monotonic() + LAST_WORD
+    while time.monotonic() < deadline:
+        with open(f"/proc/self/task/{os.getpid()}/children") as file:
+            if not (found := file.read().split()):
+                return
+        for pid in found:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int(pid), signal.SIGKILL)
+        time.sleep(0.002)
+
+
 def main(mountpoint: str, uid: int, gid: int) -> int:
     # Descriptors of a message must lie above the places that a child gets them on.
     sock = socket.socket(fileno=fcntl.fcntl(0, fcntl.F_DUPFD_CLOEXEC, MAX_FDS))
@@ -264,6 +280,7 @@ def main(mountpoint: str, uid: int, gid: int) -> int:
     for number in IGNORED:
         signal.signal(number, signal.SIG_IGN)
     os.umask(0o022)
+    _libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     try:
         enter(uid, gid)
         holder = Holder(mountpoint)
@@ -271,7 +288,9 @@ def main(mountpoint: str, uid: int, gid: int) -> int:
         send(sock, {"error": str(problem), "errno": problem.errno or 0})
         return 1
     send(sock, {})
-    serve(sock, holder)
+    with contextlib.suppress(ConnectionError):  # gone between a question and its answer
+        serve(sock, holder)
+    end_descendants()
     return 0
 
 

@@ -32,6 +32,13 @@ def attempts(project: Project) -> int:
     return int(project.ledger("SELECT count(*) FROM attempt")[0][0])
 
 
+def until(seen: Callable[[], object], what: str) -> None:
+    deadline = time.monotonic() + 60
+    while not seen():
+        assert time.monotonic() < deadline, f"no sign of {what}"
+        time.sleep(0.05)
+
+
 def wait_for_attempt(project: Project) -> None:
     """Until an agent has been started."""
     for _ in range(200):
@@ -168,13 +175,20 @@ def test_a_killed_coordinator_leaves_nothing_and_loses_nothing(projects: Callabl
         except subprocess.TimeoutExpired:
             child.kill()
             child.communicate()
-            time.sleep(0.2)
-            assert not project.agents()
     ended = project.run()
     assert ended.code == 0, ended.err
     assert project.git("rev-parse", "sweeper/s^{tree}") == undisturbed.git("rev-parse", "sweeper/s^{tree}")
     assert project.ledger("SELECT count(*) FROM unit WHERE state != 'settled'") == [(0,)]
     assert project.ledger("SELECT 1 FROM attempt WHERE state = 'landed' GROUP BY unit, round HAVING count(*) > 1") == []
+
+
+def test_the_agents_of_a_killed_coordinator_end_with_it(project: Project) -> None:
+    project.configure({"default": [["fix", ["sleep", "600"]]]}, top="[limits]\nslots = 2\n")
+    child = project.start()
+    until(lambda: len(project.agents()) >= 2, "two agents")
+    child.kill()
+    child.communicate()
+    until(lambda: not project.agents(), "their end")
 
 
 def test_what_was_handed_in_is_the_backlog(project: Project) -> None:

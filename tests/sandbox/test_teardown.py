@@ -18,6 +18,7 @@ from sweeper.errors import SandboxFailed
 from sweeper.records import Owner
 from sweeper.sandbox.bubblewrap import Bubblewrap
 from sweeper.sandbox.contract import Clocks, Handle, Name, Role, Spec
+from sweeper.sandbox.namespace import Namespace
 from tests.sandbox.conftest import Box, embedded, owner
 
 ROOT = Path(__file__).parents[2]
@@ -161,6 +162,20 @@ def test_holder_that_is_killed_ends_its_sandboxes_and_the_run(box: Box, store: P
         other.run("true")
     assert not caught.value.retryable
     box.portal.call(backend.aclose)
+
+
+def test_a_program_that_never_asked_to_die_with_the_coordinator(store: Path, bwrap: Path) -> None:
+    """What bwrap is between its start and its first words, made to last."""
+    first, second = unique_seconds(), unique_seconds()
+    namespace = Namespace(store / "holder")
+    for argv in (["/bin/sleep", first], ["/bin/sh", "-c", f"(setsid sleep {second} &) & exec sleep {first}"]):
+        namespace.ask({"do": "spawn", "argv": argv})
+    deadline = time.monotonic() + 15
+    while (len(sleepers(first)), len(sleepers(second))) != (2, 1) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert (len(sleepers(first)), len(sleepers(second))) == (2, 1)
+    namespace.close()
+    assert sleepers(first) == sleepers(second) == []
 
 
 def test_c16_nothing_piles_up(box: Box) -> None:
