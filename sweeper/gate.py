@@ -16,7 +16,8 @@ from sweeper.bisect import GateBroken
 from sweeper.ground import Ground, Workshop
 from sweeper.records import Change, CheckResult, CheckState, Finding, Unit
 from sweeper.sandbox.contract import Name, Role
-from sweeper.suite import WHOLE_SUITE, TestBase, TestRun, Tests, run_tests, seen_both_ways
+from sweeper.steady import MOST_LOOKS, Fault, Tally, asks_the_ground, fault
+from sweeper.suite import WHOLE_SUITE, TestBase, TestRun, Tests, run_tests
 from sweeper.unmuted import Unmuted
 from sweeper.verify import look
 
@@ -28,7 +29,7 @@ NOBODY: Mapping[str, Unit] = {}
 class TreeVerdict:
     """`red` with the reason and key lines, or green with the stamped findings that remain in the tree.
 
-    `tests`: the run that made it red, where it was the tests: those may be flaky, a check is not.
+    `tests`: the run of the tests that it rests on, None where a check made it red: that is never flaky.
     """
 
     red: bool
@@ -41,6 +42,7 @@ class TreeVerdict:
 class Gate:
     """One gate over one ground. `runs` counts whole-tree judgements; `base` learns which tests are flaky.
 
+    A flaky test speaks against nobody until it is `convicted`: seen to fail because of the changes.
     `together`: by key, the units that were verified with others only.
     """
 
@@ -58,16 +60,17 @@ class Gate:
         self.round = round_number
         self.together = together
         self.runs = 0
+        self.convicted: dict[str, Tally] = {}
+        self._on_ground: list[frozenset[str]] = [frozenset()]  # what failed in each run on it; it was green once
         self._index = 0
         self._unmuted = Unmuted(workshop.check, ground, self._next_name)
 
-    async def judge(self, changes: tuple[Change, ...]) -> TreeVerdict:
-        """Judge the ground plus changes.
+    async def judge(self, changes: tuple[Change, ...], patience: int = 1) -> TreeVerdict:
+        """Judge the ground plus changes. `patience`: the least number of green runs that the tests are believed.
 
         Raises SandboxFailed or GateBroken: a gate that can't run is broken, never green and no unit's fault.
         """
-        index = self._index
-        self._index += 1
+        index = self._next_index()
         self.runs += 1
         verdicts: dict[str, TreeVerdict] = {}
         unmuted: list[Checked | None] = []
@@ -79,7 +82,7 @@ class Gate:
             unmuted.append(await self._unmuted.look(changes))
 
         async def test() -> None:
-            verdicts["test"] = await self._test(changes, index)
+            verdicts["test"] = await self._test(changes, index, patience)
 
         try:
             async with anyio.create_task_group() as group:
@@ -90,7 +93,7 @@ class Gate:
         except ExceptionGroup as several:
             raise first_of(several) from several
         checked, tested = self._nothing_hidden(verdicts["check"], unmuted[0]), verdicts.get("test")
-        if checked.red or tested is None or not tested.red:
+        if checked.red or tested is None:
             return checked
         return replace(tested, result=checked.result)
 
@@ -131,59 +134,101 @@ class Gate:
 
     async def _broken_anyway(self) -> bool:
         """Does the check not even work on the ground any more? Then no unit broke it."""
-        index, self._index = self._index, self._index + 1
-        checked = await self.workshop.check.run(self._name(index, Role.CHECK), self.ground.snapshot)
+        name = self._name(self._next_index(), Role.CHECK)
+        checked = await self.workshop.check.run(name, self.ground.snapshot)
         return checked.result.broken
 
-    async def _test(self, changes: tuple[Change, ...], index: int) -> TreeVerdict:
-        return self._of_tests(await self._run_tests(index, changes))
+    async def _test(self, changes: tuple[Change, ...], index: int, patience: int) -> TreeVerdict:
+        run = await self._run_tests(index, changes)
+        green, patience = 1, max(patience, *(seen.patience for seen in self.convicted.values()), 1)
+        while not self._breaks(run) and green < patience:
+            run = await self._run_tests(self._next_index(), changes)
+            green += 1
+        broke = self._breaks(run)
+        lines = run.lines if broke == {WHOLE_SUITE} else tuple(sorted(broke)[:MAX_LINES])
+        return TreeVerdict(bool(broke), "tests" if broke else "", lines if broke else (), tests=run)
+
+    def _breaks(self, run: TestRun) -> frozenset[str]:
+        return self.base.broke(run) - (self.base.flaky - self.convicted.keys())
 
     async def _run_tests(self, index: int, changes: tuple[Change, ...] = ()) -> TestRun:
         return await run_tests(self.workshop, self.ground, self._name(index, Role.GATE, tests=True), changes)
 
-    def _of_tests(self, run: TestRun) -> TreeVerdict:
-        broke = self.base.broke(run)
-        if broke is None:
-            return TreeVerdict(True, "tests", run.lines, tests=run)
-        if not broke:
-            return TreeVerdict(False)
-        return TreeVerdict(True, "tests", tuple(sorted(broke)[:MAX_LINES]), tests=run)
-
     async def confirm(self, changes: tuple[Change, ...], verdict: TreeVerdict) -> TreeVerdict:
-        """The verdict, or the green one where it was the tests' and does not stand when they run once more.
+        """The verdict, or another one where tests failed and it turns out whose fault that is.
 
-        They run on the changes and on the ground alone; what differs between two runs on one tree is flaky and is
-        remembered in `base`. Raises GateBroken where the tests are flaky as a whole and stay red: then nobody can
-        be blamed, and nothing is green.
+        They run again, on the changes and on the ground alone, until it is told for each test that failed whose
+        fault that is (`sweeper.steady`). What is nobody's is remembered in `base` as flaky, what is the changes' in
+        `convicted`. Raises GateBroken where the tests as a whole are flaky and never green with the changes: then
+        nobody can be blamed, and nothing is green.
         """
-        if verdict.tests is None:
+        if verdict.tests is None or not self.base.broke(verdict.tests):
             return verdict
-        indices = self._index, self._index + 1
-        self._index += 2
-        runs: dict[bool, TestRun] = {}
-
-        async def again(on_ground: bool) -> None:
-            runs[on_ground] = await self._run_tests(indices[on_ground], () if on_ground else changes)
-
-        try:
-            async with anyio.create_task_group() as group:
-                group.start_soon(again, False)
-                group.start_soon(again, True)
-        except ExceptionGroup as several:
-            raise first_of(several) from several
-        flaky = seen_both_ways(verdict.tests, runs[False])
-        ground = self.base.broke(runs[True])  # the ground was green: whatever fails on it now is flaky
-        flaky |= frozenset([WHOLE_SUITE]) if ground is None else ground
-        self.base = self.base.knowing(flaky)
-        second = self._of_tests(runs[False])
-        if not second.red:
-            return TreeVerdict(False, result=verdict.result)
-        if WHOLE_SUITE in self.base.flaky:
+        on_tree = [self.base.broke(verdict.tests)]
+        while len(on_tree) < MOST_LOOKS and (
+            untold := [test for test, whose in self._faults(on_tree).items() if whose is Fault.UNTOLD]
+        ):
+            on_both = not all(asks_the_ground(_tally(test, on_tree)) for test in untold)
+            runs = await self._run_both(changes if on_both else ())
+            self._on_ground.append(runs[1])
+            (on_tree if on_both else self._on_ground).append(runs[0])
+        faults = self._faults(on_tree)
+        guilty = sorted(test for test, whose in faults.items() if whose is Fault.CHANGES)
+        self.base = self.base.knowing((frozenset(faults) - frozenset(guilty)).union(*self._on_ground))
+        self.convicted = {test: seen for test, seen in self.convicted.items() if test not in faults}
+        self.convicted |= {test: _tally(test, on_tree) for test in guilty}
+        if not guilty and all(WHOLE_SUITE in failed for failed in on_tree):
             raise GateBroken(
                 "the tests are flaky, and red with this round's changes: no unit can be blamed",
                 hint="let them write a JUnit file and name it in `test_junit`: they are then compared test by test",
             )
-        return replace(second, result=verdict.result)
+        if not guilty:
+            return TreeVerdict(False, result=verdict.result)
+        steady = guilty == [WHOLE_SUITE] and not self.unsteady
+        lines = verdict.tests.lines if steady else tuple(self._evidence(test) for test in guilty[:MAX_LINES])
+        return TreeVerdict(True, "tests", lines, verdict.result, verdict.tests)
+
+    def stands(self, verdict: TreeVerdict) -> bool:
+        """Does a red verdict stand, after what was learned of flaky tests since?"""
+        return verdict.red and (verdict.tests is None or bool(self._breaks(verdict.tests)))
+
+    @property
+    def unsteady(self) -> bool:
+        """Does a convicted test fail only now and then, so that one run says little?"""
+        return any(seen.both_ways for seen in self.convicted.values())
+
+    async def _run_both(self, changes: tuple[Change, ...]) -> list[frozenset[str]]:
+        """What failed with the changes, and on the ground alone, both at once."""
+        failed: list[frozenset[str]] = [frozenset(), frozenset()]
+        trees = changes, ()
+
+        async def run(place: int, index: int) -> None:
+            failed[place] = self.base.broke(await self._run_tests(index, trees[place]))
+
+        try:
+            async with anyio.create_task_group() as group:
+                for place in (0, 1):
+                    group.start_soon(run, place, self._next_index())
+        except ExceptionGroup as several:
+            raise first_of(several) from several
+        return failed
+
+    def _faults(self, on_tree: list[frozenset[str]]) -> dict[str, Fault]:
+        return {test: fault(_tally(test, on_tree), self._without(test)) for test in frozenset().union(*on_tree)}
+
+    def _without(self, test: str) -> Tally:
+        """How often it failed on the ground; at least once where it was seen to be flaky before."""
+        seen = _tally(test, self._on_ground)
+        return seen if seen.red or test not in self.base.flaky else Tally(1, seen.runs + 1)
+
+    def _evidence(self, test: str) -> str:
+        seen, before = self.convicted[test], _tally(test, self._on_ground)
+        if not seen.both_ways and not before.red:
+            return test
+        return (
+            f"{test}: failed in {seen.red} of {seen.runs} runs with the changes, "
+            f"in {before.red} of {before.runs} without them"
+        )
 
     def held_to(self, verdict: TreeVerdict, keys: Iterable[str]) -> TreeVerdict:
         """A green verdict turned red, if the tree still has what some of these units were fixed of with others."""
@@ -197,11 +242,14 @@ class Gate:
         if verdict.red or not left:
             return verdict
         lines = tuple(_describe(finding, "remains") for finding in left[:MAX_LINES])
-        return replace(verdict, red=True, reason="fixed only together with others", lines=lines)
+        return replace(verdict, red=True, reason="fixed only together with others", lines=lines, tests=None)
+
+    def _next_index(self) -> int:
+        self._index += 1
+        return self._index - 1
 
     def _next_name(self) -> Name:
-        index, self._index = self._index, self._index + 1
-        return self._name(index, Role.GATE)
+        return self._name(self._next_index(), Role.GATE)
 
     def _name(self, index: int, role: Role, *, tests: bool = False) -> Name:
         return Name(self.workshop.run, self.workshop.name, self.round, role, 2 * index + tests)
@@ -211,6 +259,12 @@ def first_of(several: BaseExceptionGroup[BaseException]) -> BaseException:
     """The first leaf of a group: what one of several tasks really raised."""
     first = several.exceptions[0]
     return first_of(first) if isinstance(first, BaseExceptionGroup) else first
+
+
+def _tally(test: str, runs: list[frozenset[str]]) -> Tally:
+    """Of the runs that tell of this test: one that names none tells of the suite as a whole only."""
+    telling = [failed for failed in runs if test == WHOLE_SUITE or WHOLE_SUITE not in failed]
+    return Tally(sum(test in failed for failed in telling), len(telling))
 
 
 def _describe(finding: Finding, word: str = "new") -> str:

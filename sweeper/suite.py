@@ -1,6 +1,6 @@
 """The project's tests in a sandbox, and what the base's tests are worth as a yardstick.
 
-A test that was seen both green and red on one and the same tree is flaky: from then on it speaks against no unit.
+A test that was seen both green and red on one and the same tree, or on the base alone, is flaky.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ class TestBase:
     lines: tuple[str, ...] = ()
     flaky: frozenset[str] = frozenset()
 
-    def broke(self, run: TestRun) -> frozenset[str] | None:
-        """The tests that a run's tree broke: none of the base's own and no flaky ones. None: it can't be told."""
+    def broke(self, run: TestRun) -> frozenset[str]:
+        """The tests that a run's tree seems to have broken, flaky ones too: none that fail on the base anyway."""
         if run.passed:
             return frozenset()
-        return run.failing - self.failing - self.flaky if run.failing else None
+        return run.failing - self.failing if run.failing else frozenset([WHOLE_SUITE])
 
     def knowing(self, flaky: frozenset[str]) -> TestBase:
         return replace(self, flaky=self.flaky | flaky)
@@ -58,13 +58,6 @@ class TestRun:
     passed: bool
     failing: frozenset[str] | None
     lines: tuple[str, ...]
-
-
-def seen_both_ways(one: TestRun, other: TestRun) -> frozenset[str]:
-    """The flaky tests that two runs on one tree give away."""
-    if one.failing is not None and other.failing is not None:
-        return one.failing ^ other.failing
-    return frozenset([WHOLE_SUITE]) if one.passed != other.passed else frozenset()
 
 
 async def run_tests(

@@ -103,7 +103,7 @@ class Buckets:
 class GateVerdict:
     """One barrier: how often the whole tree was judged, whether it was red at first and who was ejected.
 
-    `flaky`: tests that were seen both green and red on one tree, by this barrier's end.
+    `flaky`: tests that failed now and then and were blamed on nobody, by this barrier's end.
     """
 
     round: int

@@ -75,25 +75,28 @@ def failing(*tests: str) -> suite.TestRun:
 
 
 class Suite:
-    """The tests' answers on the ground and on the changes, each in the order given."""
+    """The tests' answers on the ground and on the changes: each in the order given, the last one for ever."""
 
     def __init__(self, ground: list[suite.TestRun], changed: list[suite.TestRun]) -> None:
         self.answers = {False: ground, True: changed}
         self.names: list[str] = []
+        self.asked = {False: 0, True: 0}
 
     async def __call__(
         self, workshop: Workshop, ground: Ground, name: Name, changes: tuple[Change, ...] = ()
     ) -> suite.TestRun:
         self.names.append(str(name))
-        return self.answers[bool(changes)].pop(0)
+        answers, changed = self.answers[bool(changes)], bool(changes)
+        self.asked[changed] += 1
+        return answers.pop(0) if len(answers) > 1 else answers[0]
 
 
 def looked_at(
-    monkeypatch: pytest.MonkeyPatch, base: suite.TestBase, *, ground: suite.TestRun, changed: list[suite.TestRun]
-) -> tuple[TreeVerdict, Gate]:
-    answers = Suite([ground], changed)
+    monkeypatch: pytest.MonkeyPatch, base: suite.TestBase, *, ground: list[suite.TestRun], changed: list[suite.TestRun]
+) -> tuple[TreeVerdict, Gate, Suite]:
+    answers = Suite(ground, changed)
     monkeypatch.setattr(gate_module, "run_tests", answers)
-    this = gate(CLEAN)
+    this = gate(*[CLEAN] * 9)
     this.base = base
 
     async def judge_twice() -> TreeVerdict:
@@ -101,35 +104,96 @@ def looked_at(
 
     verdict = anyio.run(judge_twice)
     assert len(set(answers.names)) == len(answers.names)
-    return verdict, this
+    return verdict, this, answers
 
 
-def test_a_test_that_fails_again_and_not_on_the_ground_is_broken_by_the_changes(
+ALL_GREEN = suite.TestBase(suite.Tests.GREEN)
+
+
+def test_a_test_that_always_fails_with_the_changes_and_never_without_is_broken_by_them(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    verdict, this = looked_at(
-        monkeypatch, suite.TestBase(suite.Tests.GREEN), ground=GREEN, changed=[failing("a"), failing("a", "b")]
+    verdict, this, asked = looked_at(
+        monkeypatch,
+        ALL_GREEN,
+        ground=[GREEN],
+        changed=[failing("a"), failing("a", "b"), failing("a"), failing("a"), GREEN],
     )
     assert (verdict.red, verdict.lines) == (True, ("a",))
     assert this.base.flaky == {"b"}
+    assert asked.asked[True] == 4
 
 
 @pytest.mark.parametrize(
     ("ground", "again"),
-    [(failing("a"), failing("a")), (GREEN, GREEN), (GREEN, failing("b")), (failing("a", "b"), failing("a", "b"))],
+    [
+        ([failing("a"), GREEN], [failing("a"), GREEN]),
+        ([failing("a")], [failing("a")]),
+        ([GREEN], [GREEN]),
+        ([GREEN], [failing("b"), GREEN]),
+        ([GREEN, GREEN, GREEN, GREEN, failing("a")], [GREEN, failing("a"), GREEN]),
+        ([failing("a", "b")], [failing("a", "b")]),
+    ],
 )
-def test_a_flaky_test_is_recognised_on_the_ground_or_on_the_same_tree_and_turns_nothing_red(
-    monkeypatch: pytest.MonkeyPatch, ground: suite.TestRun, again: suite.TestRun
+def test_a_test_that_fails_on_the_ground_or_once_only_is_flaky_and_turns_nothing_red(
+    monkeypatch: pytest.MonkeyPatch, ground: list[suite.TestRun], again: list[suite.TestRun]
 ) -> None:
-    verdict, this = looked_at(
-        monkeypatch, suite.TestBase(suite.Tests.GREEN), ground=ground, changed=[failing("a"), again]
-    )
+    verdict, this, _ = looked_at(monkeypatch, ALL_GREEN, ground=ground, changed=[failing("a"), *again])
     assert not verdict.red
     assert "a" in this.base.flaky
 
 
+@pytest.mark.parametrize(
+    ("changed", "runs", "without"),
+    [
+        ([failing("a"), GREEN, failing("a"), GREEN], 3, 9),
+        ([failing("a"), GREEN, GREEN, failing("a")], 4, 12),
+        ([failing("a"), failing("a"), GREEN, failing("a")], 3, 9),
+    ],
+)
+def test_a_test_that_is_steady_on_the_ground_and_unsteady_with_the_changes_only_is_broken_by_them(
+    monkeypatch: pytest.MonkeyPatch, changed: list[suite.TestRun], runs: int, without: int
+) -> None:
+    verdict, this, asked = looked_at(monkeypatch, ALL_GREEN, ground=[GREEN], changed=changed)
+    assert verdict.red
+    assert "a" not in this.base.flaky
+    assert this.unsteady
+    assert asked.asked == {True: runs, False: without - 1}
+    assert verdict.lines == (f"a: failed in 2 of {runs} runs with the changes, in 0 of {without} without them",)
+
+
+def test_where_a_convicted_test_is_unsteady_a_green_run_is_not_believed_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    _, this, asked = looked_at(
+        monkeypatch,
+        ALL_GREEN,
+        ground=[GREEN],
+        changed=[failing("a"), GREEN, failing("a"), GREEN, failing("a"), GREEN],
+    )
+    assert anyio.run(this.judge, CHANGE).red
+    assert asked.asked[True] == 5
+    assert not anyio.run(this.judge, CHANGE).red
+    assert asked.asked[True] == 9
+
+
+def test_a_flaky_test_that_the_changes_break_for_good_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = ALL_GREEN.knowing(frozenset(["a"]))
+    verdict, this, _ = looked_at(monkeypatch, known, ground=[GREEN], changed=[failing("a")])
+    assert verdict.red
+    assert verdict.lines == ("a",)
+    assert "a" in this.convicted
+
+
+def test_a_flaky_test_alone_turns_no_tree_red(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = ALL_GREEN.knowing(frozenset(["a"]))
+    verdict, this, _ = looked_at(monkeypatch, known, ground=[GREEN], changed=[failing("a"), failing("a"), GREEN])
+    assert not verdict.red
+    assert this.base.flaky == {"a"}
+
+
 def test_without_names_the_suite_as_a_whole_is_flaky(monkeypatch: pytest.MonkeyPatch) -> None:
-    verdict, this = looked_at(monkeypatch, suite.TestBase(suite.Tests.GREEN), ground=GREEN, changed=[RED, GREEN])
+    verdict, this, _ = looked_at(monkeypatch, ALL_GREEN, ground=[GREEN], changed=[RED, GREEN])
     assert not verdict.red
     assert this.base.flaky == {suite.WHOLE_SUITE}
 
@@ -138,15 +202,15 @@ def test_a_flaky_suite_without_names_that_stays_red_blames_nobody_and_is_not_gre
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with pytest.raises(GateBroken, match="no unit can be blamed"):
-        looked_at(monkeypatch, suite.TestBase(suite.Tests.GREEN), ground=RED, changed=[RED, RED])
+        looked_at(monkeypatch, ALL_GREEN, ground=[RED], changed=[RED])
 
 
 def test_a_run_that_names_no_failed_test_and_fails_is_red(monkeypatch: pytest.MonkeyPatch) -> None:
-    verdict, _ = looked_at(
+    verdict, _, _ = looked_at(
         monkeypatch,
         suite.TestBase(suite.Tests.BY_TEST, frozenset(["a"])),
-        ground=failing("a"),
-        changed=[failing(), failing()],
+        ground=[failing("a")],
+        changed=[failing()],
     )
     assert verdict.red
 
