@@ -38,6 +38,7 @@ class Trouble(enum.StrEnum):
     AUTH = "auth"
     QUOTA = "quota"
     UNKNOWN_MODEL = "unknown_model"
+    NO_SUCH_PATH = "no_such_path"
     RATE_LIMIT = "rate_limit"
     OVERLOADED = "overloaded"
     SERVER = "server"
@@ -53,8 +54,9 @@ class Trouble(enum.StrEnum):
     UNKNOWN = "unknown error"
 
 
-ACCOUNT = frozenset({Trouble.AUTH, Trouble.QUOTA, Trouble.UNKNOWN_MODEL})
+ACCOUNT = frozenset({Trouble.AUTH, Trouble.QUOTA, Trouble.UNKNOWN_MODEL, Trouble.NO_SUCH_PATH})
 PASSING = frozenset({Trouble.RATE_LIMIT, Trouble.OVERLOADED, Trouble.SERVER, Trouble.UNREACHABLE, Trouble.CUT})
+ORDERLY = frozenset({Trouble.TURNS, Trouble.DECLINED, Trouble.QUESTION})  # ends that an answer of the model led to
 BUSY = frozenset({Trouble.RATE_LIMIT, Trouble.OVERLOADED, Trouble.UNREACHABLE})
 
 
@@ -108,7 +110,8 @@ def before_verify(facts: Facts, *, changed: bool, signs: Signs = NOTHING) -> Cla
         return Classified(Kind.TIMED_OUT, str(facts.clock))
     if facts.disk_full:
         return Classified(Kind.NO_CHANGE, "disk full")
-    if facts.exit_code in CANNOT_START or signs.trouble is Trouble.ROOT:
+    started = signs.traffic is not None and signs.traffic.requests > 0
+    if (facts.exit_code in CANNOT_START and not started) or signs.trouble is Trouble.ROOT:
         return Classified(Kind.REFUSED, "agent cannot start")
     if (
         facts.signal == SIGKILL
@@ -127,7 +130,6 @@ def before_verify(facts: Facts, *, changed: bool, signs: Signs = NOTHING) -> Cla
 def _outside(facts: Facts, signs: Signs) -> Classified | None:
     """What lies outside of the unit and the agent: the account, money, the provider."""
     traffic, trouble = signs.traffic, signs.trouble
-    failed = trouble is not None or facts.exit_code != 0
     if traffic is None:
         if trouble in ACCOUNT:
             return Classified(Kind.REFUSED, str(trouble))
@@ -140,8 +142,12 @@ def _outside(facts: Facts, signs: Signs) -> Classified | None:
         return Classified(Kind.TRANSIENT, traffic.exhausted)
     if traffic.parked:
         return Classified(Kind.TRANSIENT, str(traffic.error or Trouble.RATE_LIMIT))
-    if traffic.exhausted and traffic.error is not Trouble.CUT:  # what a cut stream cost is unknown, so all counts
+    # what a broken answer cost is unknown, so all of it counts
+    broken = traffic.error is Trouble.CUT or (traffic.failing and traffic.error in PASSING)
+    if traffic.exhausted and not broken:
         return Classified(Kind.NO_CHANGE, str(Trouble.BUDGET))
+    overcome = not traffic.failing and (trouble in ORDERLY or traffic.declined)
+    failed = (trouble is not None or facts.exit_code != 0) and not overcome
     if failed and traffic.error in (PASSING if traffic.failing or not facts.clock else BUSY):
         return Classified(Kind.TRANSIENT, str(traffic.error))
     if failed and Trouble.CONTEXT_OVERFLOW in (traffic.error, trouble):

@@ -14,7 +14,9 @@ from sweeper.records import Usage
 from sweeper.sandbox.contract import INPUTS
 
 NEEDS = Needs("openai", "gpt-5.5", frozenset({"openai", "anthropic"}))
-TOKENS = re.compile(r"^Tokens: ([\d.]+)(k|M)? sent,.*?([\d.]+)(k|M)? received", re.MULTILINE)
+TOKENS = re.compile(
+    r"^Tokens: (\d{1,12}(?:\.\d{1,3})?)(k|M)? sent,.{0,100}? (\d{1,12}(?:\.\d{1,3})?)(k|M)? received", re.MULTILINE
+)
 SCALE = {"": 1, "k": 1000, "M": 1_000_000}
 FAILED = re.compile(r"^litellm\.\w+|^The API provider|^Retrying in|^Model .* hit a token limit", re.MULTILINE)
 EMPTY = "Empty response received from LLM"

@@ -58,20 +58,19 @@ def read(printed: Printed) -> Left:
         root = words.root(printed.stderr)
         return Left(claimed=said, trouble=Trouble.ROOT if root else words.error(said), words=said)
     usage = words.part(last, "usage")
-    claimed = words.text(last.get("result"))[: words.CLAIM]
+    claimed = words.text(last.get("result"))
     spent = Usage(
         words.count(usage, "input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"),
         words.count(usage, "output_tokens"),
-        round(float(last.get("total_cost_usd") or 0) * 1e6),
+        words.dollars(last, "total_cost_usd"),
     )
-    denied = last.get("permission_denials")
     return Left(
-        claimed=claimed,
+        claimed=claimed[: words.CLAIM],
         usage=spent,
         turns=words.count(last, "num_turns"),
-        denied=tuple(str(each.get("tool_name")) for each in denied or () if isinstance(each, dict)),
+        denied=words.denied(last.get("permission_denials")),
         trouble=_trouble(last, claimed),
-        words=claimed if last.get("is_error") else "",
+        words=claimed[: words.CLAIM] if last.get("is_error") else "",
     )
 
 

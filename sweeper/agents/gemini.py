@@ -48,13 +48,14 @@ def start(task: Task) -> Start:
 
 def read(printed: Printed) -> Left:
     result: dict[str, Any] = {}
-    said, turns, answering = "", 0, False
+    said: list[str] = []
+    turns, answering = 0, False
     for event in words.events(printed.stdout):
         match event.get("type"):
             case "message" if event.get("role") == "assistant":
-                turns += not answering
-                said = (said if answering else "") + words.text(event.get("content"))  # in pieces
-                answering = True
+                if not answering:
+                    turns, said, answering = turns + 1, [], True
+                said.append(words.text(event.get("content")))  # in pieces
             case "tool_use":
                 turns += not answering
                 answering = True
@@ -70,5 +71,5 @@ def read(printed: Printed) -> Left:
             return Left(wrong[: words.CLAIM], usage, turns, trouble=Trouble.TURNS, words=wrong)
         trouble = words.error(wrong) or (Trouble.UNKNOWN if result else None)
         return Left(wrong[: words.CLAIM], usage, turns, trouble=trouble, words=wrong)
-    claimed = said[: words.CLAIM]
-    return Left(claimed, usage, turns, trouble=words.prose(claimed))
+    claimed = "".join(said)
+    return Left(claimed[: words.CLAIM], usage, turns, trouble=words.prose(claimed))

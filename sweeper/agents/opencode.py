@@ -60,8 +60,7 @@ def read(printed: Printed) -> Left:
             case "step_finish":
                 tokens, cache = words.part(part, "tokens"), words.part(part, "tokens", "cache")
                 read_in = words.count(tokens, "input") + words.count(cache, "read", "write")
-                cost = round(float(part.get("cost") or 0) * 1e6)
-                usage += Usage(read_in, words.count(tokens, "output", "reasoning"), cost)
+                usage += Usage(read_in, words.count(tokens, "output", "reasoning"), words.dollars(part, "cost"))
                 turns, wrong = turns + 1, ""
             case "error":
                 error = words.part(event, "error")

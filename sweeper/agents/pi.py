@@ -69,7 +69,7 @@ def read(printed: Printed) -> Left:
     if not last:
         said = words.tail(printed.stderr)
         return Left(claimed=said, trouble=words.error(said), words=said)
-    claimed, wrong = words.text(last.get("content"))[: words.CLAIM], words.text(last.get("errorMessage"))
+    claimed, wrong = words.text(last.get("content")), words.text(last.get("errorMessage"))
     failed = last.get("stopReason") in ("error", "aborted")
     trouble = (words.error(wrong) or Trouble.UNKNOWN) if failed else words.prose(claimed)
-    return Left(claimed or wrong[: words.CLAIM], usage, turns, trouble=trouble, words=wrong)
+    return Left((claimed or wrong)[: words.CLAIM], usage, turns, trouble=trouble, words=wrong)

@@ -63,13 +63,12 @@ def read(printed: Printed) -> Left:
         return Left(claimed=said, trouble=turns or words.error(said), words=said)
     usage = words.part(last, "usage")
     spent = Usage(words.count(usage, "input_tokens"), words.count(usage, "output_tokens"))
-    denied = last.get("permission_denials")
     claimed = words.text(last.get("result")) or said
     return Left(
         claimed=claimed[: words.CLAIM],
         usage=spent,
         turns=words.count(last, "num_turns"),
-        denied=tuple(str(each.get("tool_name")) for each in denied or () if isinstance(each, dict)),
+        denied=words.denied(last.get("permission_denials")),
         trouble=_trouble(last, claimed),
         words=words.text(words.part(last, "error").get("message")),
     )

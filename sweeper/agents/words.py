@@ -10,13 +10,17 @@ from typing import Any
 from sweeper.classify import Trouble
 
 LONGEST_LINE = 4 << 20
+LARGEST_NUMBER = 1e15
 CLAIM = 2000  # characters of an agent's last words that are kept
 
 # The first kind counts that is found: a limited account comes before a plain status, which may stand in the same text.
 ERRORS = (
-    (Trouble.DECLINED, r"content.?filter|usage polic(y|ies)"),
+    (Trouble.DECLINED, r"content.?(filter|policy|management policy)|usage polic(y|ies)"),
     (Trouble.BUDGET, r"max_output_tokens|budget_spent|the budget is spent"),
-    (Trouble.CONTEXT_OVERFLOW, r"prompt (is|as) too long|context[ _](length|window)|input is too long|maximum context"),
+    (
+        Trouble.CONTEXT_OVERFLOW,
+        r"prompt (is|as) too long|context[ _](length|window|limit)|input is too long|maximum context",
+    ),
     (Trouble.QUOTA, r"insufficient_quota|credit balance|exceeded your current quota|billing|\b402\b|payment required"),
     (Trouble.RATE_LIMIT, r"rate.?limit|too many requests|\b429\b|hit your (usage )?limit|usage limit reached"),
     (Trouble.OVERLOADED, r"overloaded|high demand|\b529\b|\b503\b|service unavailable"),
@@ -55,7 +59,7 @@ def events(printed: bytes) -> Iterator[dict[str, Any]]:
         if line[:1] not in (b"{", b"[") or len(line) > LONGEST_LINE:
             continue
         try:
-            value = json.loads(line)
+            value = json.loads(line.decode("utf-8", "replace"))
         except (ValueError, RecursionError):
             continue
         yield from (each for each in (value if isinstance(value, list) else [value]) if isinstance(each, dict))
@@ -87,9 +91,26 @@ def part(value: Any, *names: str) -> dict[str, Any]:
 
 
 def count(value: Any, *names: str) -> int:
-    """The sum of these numbers of an object; what is no number is 0."""
-    found = [value.get(name) if isinstance(value, dict) else None for name in names]
-    return sum(int(each) for each in found if isinstance(each, (int, float)) and not isinstance(each, bool))
+    """The sum of these numbers of an object; what is no number that a count may be is 0."""
+    return sum(round(_number(value, name)) for name in names)
+
+
+def dollars(value: Any, name: str) -> int:
+    """Micro-dollars of an amount of an object, 0 for what is none."""
+    return round(_number(value, name) * 1_000_000)
+
+
+def denied(value: Any) -> tuple[str, ...]:
+    """The tools that Claude Code's and Qwen's `permission_denials` name."""
+    denials = value if isinstance(value, list) else []
+    return tuple(str(each.get("tool_name"))[:100] for each in denials if isinstance(each, dict))
+
+
+def _number(value: Any, name: str) -> float:
+    found = value.get(name) if isinstance(value, dict) else None
+    if isinstance(found, bool) or not isinstance(found, (int, float)):
+        return 0
+    return found if 0 <= found <= LARGEST_NUMBER else 0  # neither of NaN
 
 
 def text(value: Any) -> str:

@@ -34,6 +34,7 @@ class Caller:
     failing: bool = False
     declined: bool = False
     account_error: Error | None = None
+    refused_try: int = 0
     parked: Parked | None = None
     exhausted: str = ""
     tasks: set[asyncio.Task[object]] = field(default_factory=set, repr=False)
@@ -47,9 +48,15 @@ class Caller:
         self.refused[what] += 1
 
     def failed(self, error: Error) -> None:
-        self.last_error, self.failing, self.declined = error, True, False
+        self.last_error, self.failing, self.declined = error, True, error is Error.DECLINED
         if error in ACCOUNT_WIDE:
-            self.account_error = error
+            self.account_error, self.refused_try = error, self.tries
+
+    def answered(self, number: int) -> None:
+        """The provider takes the try of that number: an account whose later tries it takes is not refused."""
+        self.failing = False
+        if number > self.refused_try:
+            self.account_error = None
 
     def most_input(self, model: str, size: int) -> int:
         """Tokens that a request of `size` bytes has at most, by what the provider counted of the one before.

@@ -73,17 +73,19 @@ class Error(enum.StrEnum):
     AUTH = "auth"
     QUOTA = "quota"
     UNKNOWN_MODEL = "unknown_model"
+    NO_SUCH_PATH = "no_such_path"  # the provider doesn't speak this protocol at this address
     RATE_LIMIT = "rate_limit"
     OVERLOADED = "overloaded"
     CONTEXT_OVERFLOW = "context_overflow"
     BAD_REQUEST = "bad_request"
+    DECLINED = "declined"  # by a filter that stands before the model
     SERVER = "server"
     UNREACHABLE = "unreachable"
     CUT = "cut"
 
 
 # True of every attempt with this credential and model: the run stops, nothing is charged.
-ACCOUNT_WIDE = frozenset({Error.AUTH, Error.QUOTA, Error.UNKNOWN_MODEL})
+ACCOUNT_WIDE = frozenset({Error.AUTH, Error.QUOTA, Error.UNKNOWN_MODEL, Error.NO_SUCH_PATH})
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from sweeper.gateway.limits import clamp, wanted
 from sweeper.gateway.prices import Prices
 from sweeper.gateway.routes import QUERY, Route, credential, error_body, upstream
 from sweeper.gateway.spending import Ask, Hold, NoRoom, Spending
-from sweeper.gateway.throttle import Throttle
+from sweeper.gateway.throttle import Pass, Throttle
 from sweeper.gateway.usage import UsageReader
 from sweeper.redact import Redactor
 
@@ -37,6 +37,7 @@ LARGEST_ERROR = 1 << 20
 CHUNK = 64 << 10
 CONNECT_SECONDS = 30.0
 STREAM_TYPE = "text/event-stream"
+WITHIN_BUSY = frozenset({Error.RATE_LIMIT, Error.OVERLOADED})
 TIMED_OUT_ON_THE_WAY = frozenset({504, 524})  # said by what stands before the provider, which may have answered
 FINAL = 400  # the one status that every agent takes as final
 
@@ -99,7 +100,7 @@ class Exchange:
                 caller.parked = turn
                 return call.says(FINAL, f"parked: {turn.reason} for longer than this attempt can", "parked")
             try:
-                answer = await self._reserved(call, throttle, output)
+                answer = await self._reserved(call, throttle, turn, output)
             finally:
                 throttle.leave(turn)
             if not isinstance(answer, Busy):
@@ -107,7 +108,7 @@ class Exchange:
             throttle.refused(turn, answer.wait)
             refused_at = refused_at or self._clock()
 
-    async def _reserved(self, call: Call, throttle: Throttle, output: int) -> web.StreamResponse | Busy:
+    async def _reserved(self, call: Call, throttle: Throttle, turn: Pass, output: int) -> web.StreamResponse | Busy:
         caller = call.caller
         if call.route.kind == "count":
             ask = Ask(0, 0, None)
@@ -125,20 +126,23 @@ class Exchange:
             if call.route.kind != "count":
                 clamp(call.route, call.body, hold.output, caller.provider.base_url)
             async with asyncio.timeout(_seconds(caller.deadline - self._clock())):
-                return await self._forward(call, throttle, hold, reader)
+                return await self._forward(call, hold, reader)
         except TimeoutError:  # the attempt's own clock, and no failure of the provider
             return _cut(call)
         finally:
+            if reader.error in WITHIN_BUSY:  # too late for another try of ours, and the others are to know
+                throttle.refused(turn, None)
+            elif reader.error is None and reader.begun:
+                throttle.succeeded()
             if not hold.settled:
                 self._settle(call, hold, reader)
 
-    async def _forward(
-        self, call: Call, throttle: Throttle, hold: Hold, reader: UsageReader
-    ) -> web.StreamResponse | Busy:
+    async def _forward(self, call: Call, hold: Hold, reader: UsageReader) -> web.StreamResponse | Busy:
         caller, provider = call.caller, call.caller.provider
         url = URL(upstream(provider.base_url, call.route), encoded=True)
         query = {name: value for name, value in call.request.rel_url.query.items() if name in QUERY}
         caller.tries += 1
+        number = caller.tries
         try:
             async with self._session.post(
                 url.update_query(query),
@@ -149,12 +153,11 @@ class Exchange:
             ) as answer:
                 if answer.status != 200:
                     return await self._failed(call, hold, answer)
-                throttle.succeeded()
-                caller.failing = False
+                caller.answered(number)
                 if answer.content_type == STREAM_TYPE:
                     return await self._stream(call, answer, reader)
                 return await self._whole(call, answer, reader)
-        except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError):
+        except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, aiohttp.ClientHttpProxyError):
             hold.free()  # nothing was sent
         except (aiohttp.ClientError, OSError):
             pass  # sent, and nothing is known of what became of it
@@ -166,7 +169,8 @@ class Exchange:
             hold.free()
         body = await _read(answer, LARGEST_ERROR) or b""
         error = kind_of(answer.status, body)
-        call.caller.failed(error)
+        if call.route.kind != "count" or answer.status != 404:  # which many compatible providers don't offer
+            call.caller.failed(error)
         if answer.status in BUSY and error is not Error.QUOTA:
             return Busy(wait_of(answer.headers, body, self._clock()))
         if error is Error.AUTH:  # some providers repeat a part of the key
@@ -191,8 +195,8 @@ class Exchange:
             call.caller.failed(Error.CUT)
             return _cut(call, response)
         reader.end()
-        if reader.error:
-            call.caller.failed(reader.error)
+        if reader.error or not reader.ended:
+            call.caller.failed(reader.error or Error.CUT)
         await _reaches(response.write_eof())
         return response
 
@@ -204,7 +208,11 @@ class Exchange:
         if body is None:
             call.caller.failed(Error.CUT)
             return call.says(502, "the provider's answer was cut", "cut")
-        reader.whole(body)
+        if not reader.whole(body):  # the page of something that stands in between
+            call.caller.failed(Error.UNREACHABLE)
+            return call.says(502, f"no answer of the provider came, but {answer.content_type}", "unreachable")
+        if reader.error:
+            call.caller.failed(reader.error)
         return web.Response(body=body, headers=_answered(answer.headers))
 
     def _settle(self, call: Call, hold: Hold, reader: UsageReader) -> None:
@@ -212,8 +220,10 @@ class Exchange:
         if call.route.kind == "count":
             hold.free()
             return
-        caller.declined = reader.declined
-        if tokens is None or not reader.complete:
+        caller.declined = reader.declined or (caller.failing and caller.declined)
+        if reader.refused:
+            hold.free()
+        elif tokens is None or not reader.complete or not tokens.total_input:  # no call has no input
             hold.unknown(tokens)
         else:
             caller.learn(call.model, call.size, tokens.total_input)

@@ -1,7 +1,7 @@
 """Reads a provider's own token counts out of an answer as it passes. Pure; keeps one line, never a stream.
 
 A JSON answer counts as one line. `complete` says whether the counts are final: a stream that was cut has counts of
-what came so far at most.
+what came so far at most, also one that something on the way ended as if it were whole.
 """
 
 from __future__ import annotations
@@ -11,25 +11,45 @@ import re
 from typing import Any
 
 from sweeper.gateway.contract import NO_TOKENS, Error, Tokens
+from sweeper.gateway.failures import kind_within
 
 LONGEST_LINE = 32 << 20
 HEAD = 160  # bytes of an event in which its type stands
-DECLINES = re.compile(rb'"(?:refusal|content_filter|SAFETY|PROHIBITED_CONTENT|blockReason)"')
+# What is looked at of a stream: counts, ends, errors, refusals.
+NOTED = re.compile(
+    rb'sage|"(?:refusal|content_filter|SAFETY|PROHIBITED_CONTENT|blockReason)"|"finish_?[rR]eason"\s*:\s*"|'
+    rb'"error"\s*:\s*[{"]'
+)
+# What a provider says before it has done anything.
+PRELUDE = re.compile(rb'"type"\s*:\s*"(?:ping|response\.(?:created|queued|in_progress))"')
+ENDS = frozenset({"message_stop", "response.completed", "response.incomplete", "response.failed"})
+FILTERED = frozenset({"blocked", "content_filter", "SAFETY", "PROHIBITED_CONTENT"})
+HELD = ("content", "choices", "candidates", "output")  # where an answer's own words stand
 
 
 class UsageReader:
-    """Feed an event stream's chunks, then `end`; or `whole` with a JSON answer."""
+    """Feed an event stream's chunks, then `end`; or `whole` with a JSON answer.
 
-    __slots__ = ("_blind", "_rest", "_size", "complete", "declined", "error", "tokens")
+    `error`: what the provider says went wrong, within an answer of status 200. `refused`: it said nothing else.
+    `begun`: there is more than that. `ended`: the answer came to its end, by its own word.
+    """
+
+    __slots__ = ("_blind", "_rest", "_size", "begun", "complete", "declined", "ended", "error", "tokens")
 
     def __init__(self) -> None:
         self._rest: list[bytes] = []
         self._size = 0
         self._blind = False  # within a line that is too long to keep
+        self.begun = False
         self.tokens: Tokens | None = None
         self.complete = False
         self.declined = False
+        self.ended = False
         self.error: Error | None = None
+
+    @property
+    def refused(self) -> bool:
+        return self.error is not None and not self.begun
 
     def feed(self, chunk: bytes) -> None:
         first, newline, more = chunk.partition(b"\n")
@@ -53,36 +73,50 @@ class UsageReader:
             self._rest.append(part)
 
     def _line(self, line: bytes) -> None:
-        if line.startswith(b"data:") and (
-            b"sage" in line or b"error" in line[:HEAD] or b"failed" in line[:HEAD] or DECLINES.search(line)
-        ):
+        if not line.startswith(b"data:"):
+            return
+        if NOTED.search(line) or b"error" in line[:HEAD] or b"failed" in line[:HEAD]:
             try:
                 self._take(json.loads(line[5:]))
             except (ValueError, RecursionError):
                 pass
+        elif line[5:].strip() == b"[DONE]":
+            self.ended = True
+        if self.error is None and not self.begun:
+            self.begun = not PRELUDE.search(line)
 
     def end(self) -> None:
         """The stream ended by itself, not by a cut."""
         if self._rest and not self._blind:
             self._line(b"".join(self._rest))
         self._rest = []
-        self.complete = self.complete or (self.tokens is not None and self.error is None)
+        self.complete = self.complete or (self.tokens is not None and self.ended and self.error is None)
 
-    def whole(self, body: bytes) -> None:
-        """A JSON answer, or a list of partial ones."""
+    def whole(self, body: bytes) -> bool:
+        """A JSON answer, a list of partial ones, or a stream that is not called one; False if it is none of them."""
+        if body.lstrip()[:6].startswith((b"data:", b"event:")):
+            self.feed(body)
+            self.end()
+            return True
         try:
             value = json.loads(body)
         except (ValueError, RecursionError):
-            return
+            return False
         for part in value if isinstance(value, list) else [value]:
             self._take(part)
+            self.begun = self.begun or (isinstance(part, dict) and any(part.get(name) for name in HELD))
+        self.begun = self.begun or self.tokens is not None
+        self.ended = True
         self.complete = self.tokens is not None
+        return isinstance(value, (dict, list))
 
     def _take(self, event: Any) -> None:
         if not isinstance(event, dict):
             return
-        if event.get("type") in ("error", "response.failed") or (event.keys() == {"error"}):
-            self.error = Error.OVERLOADED if "overloaded" in json.dumps(event)[:2000] else Error.SERVER
+        kind = event.get("type")
+        if error := _error(event):
+            self.error = kind_within(error)
+        self.ended = self.ended or (isinstance(kind, str) and kind in ENDS) or bool(_stops(event))
         for holder in (event, event.get("message"), event.get("response"), event.get("delta")):
             if isinstance(holder, dict):
                 self.declined = self.declined or _declines(holder)
@@ -92,16 +126,32 @@ class UsageReader:
                     self.complete = self.complete or _final(event)
 
 
-def _declines(answer: dict[str, Any]) -> bool:
-    """Whether a protocol's own field says that the model refuses; its words are the agent's to read."""
-    if answer.get("stop_reason") == "refusal" or _part(answer, "promptFeedback").get("blockReason"):
-        return True
-    stops = [
+def _error(event: dict[str, Any]) -> Any:
+    """The error that an event or an answer tells of, None where all is well."""
+    if event.get("type") == "response.failed":
+        return _part(event, "response").get("error") or event
+    if event.get("error"):
+        return event["error"]
+    return event if event.get("type") == "error" else None
+
+
+def _stops(answer: dict[str, Any]) -> list[str]:
+    """Why the choices of an answer, or of a part of one, came to their end."""
+    ends = [
         each.get("finish_reason") or each.get("finishReason")
         for each in [*_items(answer, "choices"), *_items(answer, "candidates")]
     ]
+    if _part(answer, "promptFeedback").get("blockReason"):
+        ends.append("blocked")
+    return [end for end in ends if isinstance(end, str)]
+
+
+def _declines(answer: dict[str, Any]) -> bool:
+    """Whether a protocol's own field says that the model refuses; its words are the agent's to read."""
+    if answer.get("stop_reason") == "refusal":
+        return True
     parts = [part.get("type") for item in _items(answer, "output") for part in _items(item, "content")]
-    return not {"content_filter", "SAFETY", "PROHIBITED_CONTENT"}.isdisjoint(stops) or "refusal" in parts
+    return not FILTERED.isdisjoint(_stops(answer)) or "refusal" in parts
 
 
 def _items(value: dict[str, Any], name: str) -> list[dict[str, Any]]:

@@ -62,6 +62,12 @@ def limit_of(protocol: str, body: Json) -> int:
     return 1 << 30
 
 
+def wants_usage(body: Json) -> bool:
+    """Whether a chat asks that its stream says what was used."""
+    options = body.get("stream_options")
+    return isinstance(options, dict) and bool(options.get("include_usage"))
+
+
 def failure(protocol: str, status: int, kind: str, message: str) -> Json:
     if protocol == "generate":
         states = {400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 403: "PERMISSION_DENIED", 429: "RESOURCE_EXHAUSTED"}
@@ -69,3 +75,16 @@ def failure(protocol: str, status: int, kind: str, message: str) -> Json:
     if protocol in ("messages", "count"):
         return {"type": "error", "error": {"type": kind, "message": message}}
     return {"error": {"type": kind, "code": kind, "message": message, "param": None}}
+
+
+def failure_within(protocol: str, kind: str) -> Json:
+    """How an answer of status 200 says that it failed."""
+    message = f"scripted failure: {kind}"
+    if protocol == "responses":
+        error = {"code": kind, "message": message}
+        return {
+            "type": "response.failed",
+            "response": {"status": "failed", "error": error, "output": [], "usage": None},
+        }
+    busy = {"overloaded_error": 503, "server_error": 500, "rate_limit_exceeded": 429, "insufficient_quota": 429}
+    return failure(protocol, busy.get(kind, 400), kind, message)

@@ -46,12 +46,15 @@ Op = Read | Edit | Write | Run
 class Say:
     """A text, after `wait` seconds, in `chunks` deltas with `pause` seconds between. `tokens`: a text of that length.
 
-    `ending`: "cut" drops the connection in mid-answer, "stall" falls silent there. `stop` "refusal" declines.
+    `ending`: "cut" drops the connection in mid-answer, "stall" falls silent there, "early" ends there like a whole one,
+    "error" says there that it failed: with `kind`. `stop` "refusal" declines. `usage`: whether it says what was used.
     """
 
     text: str = "Done."
     stop: Literal["end", "refusal"] = "end"
-    ending: Literal["whole", "cut", "stall"] = "whole"
+    ending: Literal["whole", "cut", "stall", "early", "error"] = "whole"
+    kind: str = "overloaded_error"
+    usage: bool = True
     tokens: int = 0
     chunks: int = 1
     pause: float = 0.0
@@ -78,11 +81,20 @@ class Fail:
 
 
 @dataclass(frozen=True)
+class Page:
+    """What something in between says in the provider's place."""
+
+    body: str = "<html><body>Please log in to the network.</body></html>"
+    content_type: str = "text/html"
+    status: int = 200
+
+
+@dataclass(frozen=True)
 class Hang:
     """Never answer; not even headers."""
 
 
-Reply = Say | Do | Fail | Hang
+Reply = Say | Do | Fail | Page | Hang
 
 
 @dataclass(frozen=True)

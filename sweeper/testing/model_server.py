@@ -25,9 +25,22 @@ from typing import Any
 
 from aiohttp import web
 
-from sweeper.testing.model_requests import failure, limit_of, said_of, tools_of
-from sweeper.testing.model_script import Asked, Do, Edit, Fail, Hang, Reply, Say, Script, Write, as_blocks, call_for
-from sweeper.testing.model_wire import Answer, Counted, events, whole
+from sweeper.testing.model_requests import failure, failure_within, limit_of, said_of, tools_of, wants_usage
+from sweeper.testing.model_script import (
+    Asked,
+    Do,
+    Edit,
+    Fail,
+    Hang,
+    Page,
+    Reply,
+    Say,
+    Script,
+    Write,
+    as_blocks,
+    call_for,
+)
+from sweeper.testing.model_wire import Answer, Counted, as_event, events, uncounted, uncounted_event, whole
 
 PATHS = (
     (re.compile(r"/v1/messages$"), "messages"),
@@ -153,29 +166,39 @@ class ModelServer:
             await asyncio.sleep(FOR_EVER)
         if isinstance(reply, Fail):
             return self._refuse(request, asked.key, asked, body, reply)
+        if isinstance(reply, Page):
+            self._note(request, asked.key, asked, body, reply.status)
+            return web.Response(text=reply.body, content_type=reply.content_type, status=reply.status)
         assert isinstance(reply, (Say, Do))
         say = reply if isinstance(reply, Say) else Say("")
         answer = compose(asked, reply)
         self._note(request, asked.key, asked, body, 200)
         await asyncio.sleep(reply.wait)
         if not asked.stream:
+            if say.ending == "error":
+                return web.json_response(failure_within(asked.protocol, say.kind))
             if say.ending != "whole":
                 await self._drop(request, say)
             self.tally(asked.key).add(answer.counted)
-            return web.json_response(whole(asked.protocol, answer))
+            value = whole(asked.protocol, answer)
+            return web.json_response(value if say.usage else uncounted(value))
         response = web.StreamResponse(headers={"content-type": "text/event-stream", "request-id": "req_scripted"})
         await response.prepare(request)
         # before the last byte goes out: whoever has it may look at the tally at once
         self.tally(asked.key).add(answer.counted)
-        with_usage = bool((body.get("stream_options") or {}).get("include_usage"))
-        parts = list(events(asked.protocol, answer, with_usage=with_usage))
+        parts = list(events(asked.protocol, answer, with_usage=wants_usage(body)))
         if say.ending != "whole":
             parts = parts[: len(parts) // 2 + 1] if len(parts) > 2 else parts[:1]
+        if not say.usage:
+            parts = [uncounted_event(part) for part in parts]
+        if say.ending == "error":
+            error = failure_within(asked.protocol, say.kind)
+            parts = [*(parts if say.text else []), as_event(error, named="type" in error)]
         for part in parts:
             await response.write(part)
             if say.pause:
                 await asyncio.sleep(say.pause)
-        if say.ending != "whole":
+        if say.ending in ("cut", "stall"):
             await self._drop(request, say)
         await response.write_eof()
         return response

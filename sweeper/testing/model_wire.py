@@ -49,11 +49,26 @@ def events(protocol: str, answer: Answer, *, with_usage: bool) -> Iterator[bytes
     return _EVENTS[protocol](answer, with_usage)
 
 
+def uncounted(value: Json) -> Json:
+    """An answer, or an event's data, without what it says that was used."""
+    for holder in (value, value.get("message"), value.get("response")):
+        if isinstance(holder, dict):
+            holder.pop("usage", None)
+            holder.pop("usageMetadata", None)
+    return value
+
+
+def uncounted_event(event: bytes) -> bytes:
+    name, _, data = event.partition(b"data: ")
+    return name + b"data: " + json.dumps(uncounted(json.loads(data))).encode() + b"\n\n" if data[:1] == b"{" else event
+
+
 def _id(kind: str) -> str:
     return f"{kind}_{next(_numbers):08d}"
 
 
-def _event(data: Mapping[str, Any], *, named: bool = False) -> bytes:
+def as_event(data: Mapping[str, Any], *, named: bool = False) -> bytes:
+    """One event of a stream."""
     name = f"event: {data['type']}\n" if named else ""
     return f"{name}data: {json.dumps(data)}\n\n".encode()
 
@@ -84,21 +99,21 @@ def _anthropic(answer: Answer) -> Json:
 def _anthropic_events(answer: Answer, with_usage: bool) -> Iterator[bytes]:
     message = _anthropic(answer)
     start = message | {"content": [], "stop_reason": None, "usage": message["usage"] | {"output_tokens": 1}}
-    yield _event({"type": "message_start", "message": start}, named=True)
+    yield as_event({"type": "message_start", "message": start}, named=True)
     for index, block in enumerate(message["content"]):
         empty: Json = {"text": ""} if block["type"] == "text" else {"input": {}}
-        yield _event({"type": "content_block_start", "index": index, "content_block": block | empty}, named=True)
+        yield as_event({"type": "content_block_start", "index": index, "content_block": block | empty}, named=True)
         if block["type"] == "text":
             deltas: list[Json] = [{"type": "text_delta", "text": piece} for piece in answer.pieces]
         else:
             deltas = [{"type": "input_json_delta", "partial_json": json.dumps(block["input"])}]
         for delta in deltas:
-            yield _event({"type": "content_block_delta", "index": index, "delta": delta}, named=True)
-        yield _event({"type": "content_block_stop", "index": index}, named=True)
+            yield as_event({"type": "content_block_delta", "index": index, "delta": delta}, named=True)
+        yield as_event({"type": "content_block_stop", "index": index}, named=True)
     end = {"stop_reason": message["stop_reason"], "stop_sequence": None}
     used = {"output_tokens": answer.counted.output}
-    yield _event({"type": "message_delta", "delta": end, "usage": used}, named=True)
-    yield _event({"type": "message_stop"}, named=True)
+    yield as_event({"type": "message_delta", "delta": end, "usage": used}, named=True)
+    yield as_event({"type": "message_stop"}, named=True)
 
 
 def _openai_total(counted: Counted) -> int:
@@ -139,7 +154,7 @@ def _chat_events(answer: Answer, with_usage: bool) -> Iterator[bytes]:
     base = {"id": _id("chatcmpl"), "object": "chat.completion.chunk", "created": 1, "model": answer.model}
 
     def chunk(delta: Json, finish: str | None = None) -> bytes:
-        return _event(base | {"choices": [{"index": 0, "delta": delta, "finish_reason": finish}]})
+        return as_event(base | {"choices": [{"index": 0, "delta": delta, "finish_reason": finish}]})
 
     yield chunk({"role": "assistant", "content": ""})
     for piece in answer.pieces:
@@ -148,7 +163,7 @@ def _chat_events(answer: Answer, with_usage: bool) -> Iterator[bytes]:
         yield chunk({"tool_calls": [call | {"index": index}]})
     yield chunk({}, stop)
     if with_usage:
-        yield _event(base | {"choices": [], "usage": _chat_usage(answer.counted)})
+        yield as_event(base | {"choices": [], "usage": _chat_usage(answer.counted)})
     yield b"data: [DONE]\n\n"
 
 
@@ -186,7 +201,7 @@ def _responses_events(answer: Answer, with_usage: bool) -> Iterator[bytes]:
     numbers = itertools.count()
 
     def event(kind: str, **data: Any) -> bytes:
-        return _event({"type": kind, "sequence_number": next(numbers), **data}, named=True)
+        return as_event({"type": kind, "sequence_number": next(numbers), **data}, named=True)
 
     yield event("response.created", response=response | {"status": "in_progress", "output": [], "usage": None})
     for index, item in enumerate(response["output"]):
@@ -238,8 +253,8 @@ def _gemini(answer: Answer) -> Json:
 
 def _gemini_events(answer: Answer, with_usage: bool) -> Iterator[bytes]:
     for piece in answer.pieces:
-        yield _event(_gemini_part(answer, [{"text": piece}], None))
-    yield _event(_gemini_part(answer, _gemini_calls(answer), answer.stop))
+        yield as_event(_gemini_part(answer, [{"text": piece}], None))
+    yield as_event(_gemini_part(answer, _gemini_calls(answer), answer.stop))
 
 
 _WHOLE = {"messages": _anthropic, "chat": _chat, "responses": _responses, "generate": _gemini}

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from sweeper import agents
 from sweeper.agents import words
@@ -82,6 +84,54 @@ def test_no_output_breaks_an_adapter(name: str, junk: bytes) -> None:
     assert left.usage is None or left.usage.input_tokens >= 0
 
 
+# Of what agents print, with whatever in the place of anything.
+WORDS = st.sampled_from([
+    "type", "result", "error", "message", "usage", "item", "text", "part", "data", "event", "assistant", "role",
+    "content", "status", "stats", "tokens", "cost", "cache", "permission_denials", "total_cost_usd", "input_tokens",
+    "output_tokens", "num_turns", "is_error", "subtype", "turn.completed", "turn.failed", "item.completed",
+    "agent_message", "turn_end", "step_finish", "session.error", "assistant.message", "assistant.usage",
+])  # fmt: skip
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-(10**30), 10**30) | st.floats() | WORDS | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(WORDS, inner, max_size=6),
+    max_leaves=12,
+)
+EVENTS = st.lists(st.dictionaries(WORDS, VALUES, max_size=8).map(lambda event: json.dumps(event).encode()), max_size=6)
+
+
+@pytest.mark.parametrize("name", sorted(agents.IMAGED - {"aider", "mini"}))  # which print no events
+@settings(max_examples=25)
+@given(EVENTS, st.binary(max_size=20))
+def test_no_event_breaks_an_adapter(name: str, events: list[bytes], junk: bytes) -> None:
+    """A change must not be lost for what its agent said of it."""
+    printed = b"\n".join([*events, junk])
+    left = agents.find(name).read(agents.Printed(printed, junk))
+    assert len(left.claimed) <= words.CLAIM
+    assert left.usage is None or min(left.usage.input_tokens, left.usage.output_tokens, left.usage.micro_usd) >= 0
+
+
+@pytest.mark.parametrize("name", sorted(agents.AGENTS))
+@pytest.mark.parametrize(
+    "part", [b"Tokens: 1 sent, ", b"1", b'{"type":"message","role":"assistant","content":"x"}\n', b"\xff"]
+)
+def test_a_long_output_is_read_in_no_time(name: str, part: bytes) -> None:
+    """In more than a time that grows with its square, the coordinator would stand still."""
+    long = b"Tokens: 1 sent, " + part * ((1 << 20) // len(part))
+    agents.find(name).read(agents.Printed(long, long))
+
+
+@pytest.mark.parametrize("name", ["claude", "qwen"])
+def test_a_byte_that_is_no_text_hides_no_result(name: str) -> None:
+    result = b'{"type":"result","subtype":"success","is_error":true,"result":"API Error: 429 \xff","usage":{}}\n'
+    assert agents.find(name).read(agents.Printed(result)).trouble is not None
+
+
+def test_a_question_at_the_end_of_a_long_answer_is_one() -> None:
+    said = "There are many ways. " * 200 + "Which one do you want?"
+    result = json.dumps({"type": "result", "subtype": "success", "result": said, "num_turns": 1, "usage": {}})
+    assert agents.find("claude").read(agents.Printed(result.encode())).trouble is Trouble.QUESTION
+
+
 @pytest.mark.parametrize(
     ("said", "trouble"),
     [
@@ -138,6 +188,29 @@ def test_a_recovered_error_is_none() -> None:
     assert kind(Signs(Trouble.OVERLOADED, Traffic(5, Trouble.OVERLOADED)), 1) == (Kind.TRANSIENT, "overloaded")
 
 
+@pytest.mark.parametrize(
+    ("trouble", "found"),
+    [
+        (Trouble.QUESTION, (Kind.NEEDS_INPUT, "asks a question")),
+        (Trouble.TURNS, (Kind.NO_CHANGE, "turn limit")),
+        (Trouble.DECLINED, (Kind.DECLINED, "")),
+    ],
+)
+@pytest.mark.parametrize("error", [Trouble.RATE_LIMIT, Trouble.OVERLOADED, Trouble.SERVER, Trouble.CUT])
+def test_what_the_model_did_after_an_overcome_error_is_not_its_providers(
+    error: Trouble, trouble: Trouble, found: tuple[Kind, str]
+) -> None:
+    """Else a turn limit after one absorbed 429 would be paid for again and again."""
+    assert kind(Signs(trouble, Traffic(5, error)), 1) == found
+    assert kind(Signs(trouble, Traffic(5, error, failing=True)), 1) == (Kind.TRANSIENT, str(error))
+    assert kind(Signs(None, Traffic(5, error, declined=True)), 1) == (Kind.DECLINED, "")
+
+
+def test_an_agent_that_has_asked_its_model_could_start() -> None:
+    assert kind(Signs(None, Traffic(0)), 127) == (Kind.REFUSED, "agent cannot start")
+    assert kind(Signs(None, Traffic(3)), 127) == (Kind.NO_CHANGE, "exit 127")
+
+
 def test_an_agent_that_asks_in_vain_until_its_clock_is_not_to_blame() -> None:
     facts = Facts(exit_code=None, signal=9, clock=Clock.WALL)
     failing = Traffic(4, Trouble.SERVER, failing=True)
@@ -165,6 +238,9 @@ def test_money() -> None:
         Kind.TRANSIENT,
         "limits.usd_per_fire",
     )
+    # what an answer cost that broke off is unknown: that it filled the attempt's budget is not the agent's fault
+    broken = Traffic(5, Trouble.OVERLOADED, exhausted="limits.usd_per_attempt", failing=True)
+    assert kind(Signs(Trouble.BUDGET, broken), 1) == (Kind.TRANSIENT, "overloaded")
     assert kind(Signs(None, Traffic(5, exhausted="limits.usd_per_attempt"))) == (Kind.NO_CHANGE, "budget spent")
 
 
