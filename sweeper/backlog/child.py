@@ -1,6 +1,7 @@
 """Parsing hostile output outside the coordinator, in a resource-limited child whose crash is an outcome.
 
-One warm process forks a worker for each output, so that a parse costs a fork and not an interpreter's start.
+One warm process forks workers, and a worker that is left as it was takes the next output too, so that a parse costs
+neither an interpreter's start nor a fork. What ends a worker is the outcome of the one request that it worked at.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from functools import partial
@@ -25,7 +27,7 @@ import anyio.to_thread
 
 from sweeper.backlog.classify import classify
 from sweeper.backlog.formats import FORMATS
-from sweeper.backlog.parse_server import MAGIC, TRAILER
+from sweeper.backlog.parse_server import ANSWERED, ENDED, HEADER, TRAILER
 from sweeper.backlog.pause import collection_paused
 from sweeper.backlog.reading import Reading, from_wire, read
 from sweeper.backlog.tools import Tool
@@ -34,12 +36,37 @@ from sweeper.records import CheckResult, Listing
 from sweeper.sandbox.contract import WORK
 
 T = TypeVar("T")
-_START = "import sys; sys.path.extend(sys.argv[1:]); from sweeper.backlog.parse_server import main; main({wall!r})"
+_START = "import sys; sys.path.extend(sys.argv[1:]); from sweeper.backlog.parse_server import main; main()"
 _MAX_ANSWER = 256 << 20  # bytes; MAX_FINDINGS of ordinary length take a fifth of it
 
 
 class ChildFailed(SweeperError):
     """The limited child could not finish what it was asked; about the data, not about this machine."""
+
+
+class _Asked:
+    """A request that another thread may cancel: the connection of the worker that is at it ends then."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._connection: socket.socket | None = None
+        self._cancelled = False
+
+    def by(self, connection: socket.socket | None) -> None:
+        """Whose it is now; nobody's once it was answered."""
+        with self._lock:
+            self._connection = connection
+            self._end()
+
+    def cancel(self) -> None:
+        with self._lock:
+            self._cancelled = True
+            self._end()
+
+    def _end(self) -> None:
+        if self._cancelled and self._connection is not None:
+            with contextlib.suppress(OSError):
+                self._connection.shutdown(socket.SHUT_RDWR)
 
 
 class Parser:
@@ -55,6 +82,7 @@ class Parser:
         self._lock = threading.Lock()
         self._server: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
+        self._idle: list[socket.socket] = []  # connections of workers that wait for a request
 
     async def parse(
         self,
@@ -129,41 +157,77 @@ class Parser:
         """Ask the child and give its answer to `then`, both in a thread: a large answer takes seconds."""
         if self._limiter is None:
             self._limiter = anyio.CapacityLimiter(self._slots)
-        ours, theirs = socket.socketpair()
+        line = json.dumps({**request, **self._limits}).encode("ascii") + b"\n" + data
+        asked = _Asked()
         try:
-            line = json.dumps({**request, **self._limits}).encode("ascii") + b"\n" + data
             return await anyio.to_thread.run_sync(
-                lambda: self._answered(ours, theirs, line, then), limiter=self._limiter, abandon_on_cancel=True
+                lambda: self._answered(asked, line, then), limiter=self._limiter, abandon_on_cancel=True
             )
         except anyio.get_cancelled_exc_class():
-            # Ends the worker, and with it the abandoned thread.
-            with contextlib.suppress(OSError):
-                ours.shutdown(socket.SHUT_RDWR)
+            asked.cancel()  # ends the worker, and with it the abandoned thread
             raise
 
-    def _answered(
-        self, ours: socket.socket, theirs: socket.socket, line: bytes, then: Callable[[dict[str, Any]], T]
-    ) -> T:
-        data = self._exchange(ours, theirs, line)
+    def _answered(self, asked: _Asked, line: bytes, then: Callable[[dict[str, Any]], T]) -> T:
+        connection = self._worker()
+        stays = False
+        try:
+            asked.by(connection)
+            data, stays = self._exchange(connection, line)
+        finally:
+            asked.by(None)
+            self._give_back(connection, stays=stays)
         with collection_paused():
-            return then({"error": data} if isinstance(data, str) else _answer(data, self._wall))
+            return then({"error": data} if isinstance(data, str) else json.loads(data))
 
-    def _exchange(self, ours: socket.socket, theirs: socket.socket, line: bytes) -> bytearray | str:
-        """The answer with its trailer, or why there is none."""
-        with ours:
+    def _exchange(self, connection: socket.socket, line: bytes) -> tuple[bytearray | str, bool]:
+        """The answer, or why there is none, and whether the worker takes another request."""
+        until = time.monotonic() + self._wall
+        data = bytearray()
+        try:
+            connection.settimeout(self._wall)
+            connection.sendall(line)
+            while not _complete(data):
+                connection.settimeout(max(0.001, until - time.monotonic()))
+                chunk = connection.recv(1 << 20)
+                if not chunk:
+                    return _ending(data), False
+                data += chunk
+                if len(data) > _MAX_ANSWER:
+                    return "there are too many findings to hold: narrow the check", False
+        except TimeoutError:
+            return f"parsing took longer than {self._wall:g} s", False
+        except OSError as error:
+            return f"the parsing process did not answer: {error}", False
+        _, _, stays = HEADER.unpack_from(data)
+        del data[: HEADER.size]
+        return data, stays
+
+    def _worker(self) -> socket.socket:
+        """The connection of a worker that waits, or of a new one."""
+        with self._lock:
+            if self._server is not None and self._server.poll() is not None:
+                self._discard()  # nobody would end its workers
+            while self._idle:
+                connection = self._idle.pop()
+                if _waits(connection):
+                    return connection
+                connection.close()
+        ours, theirs = socket.socketpair()
+        try:
             with theirs:
                 self._hand_over(theirs)
-            ours.settimeout(self._wall + 30)
-            data = bytearray()
-            try:
-                ours.sendall(line)
-                while chunk := ours.recv(1 << 20):
-                    data += chunk
-                    if len(data) > _MAX_ANSWER:
-                        return "there are too many findings to hold: narrow the check"
-            except OSError as error:
-                return f"the parsing process did not answer: {error}"
-        return data
+        except BaseException:
+            ours.close()
+            raise
+        return ours
+
+    def _give_back(self, connection: socket.socket, *, stays: bool) -> None:
+        """Keep the worker for the next request; one that does not stay ends with its connection."""
+        with self._lock:
+            if stays and self._server is not None and len(self._idle) < self._slots:
+                self._idle.append(connection)
+                return
+        connection.close()
 
     def _hand_over(self, theirs: socket.socket) -> None:
         """Give one end to the server, starting it anew if it is not there."""
@@ -186,7 +250,7 @@ class Parser:
         paths = [path for path in dict.fromkeys([_package_parent(), *sys.path]) if os.path.isabs(path)]
         with theirs:
             self._server = subprocess.Popen(
-                [sys.executable, "-I", "-S", "-X", "utf8", "-c", _START.format(wall=self._wall), *paths],
+                [sys.executable, "-I", "-S", "-X", "utf8", "-c", _START, *paths],
                 stdin=theirs.fileno(),
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
@@ -200,6 +264,8 @@ class Parser:
             self._discard()
 
     def _discard(self) -> None:
+        while self._idle:
+            self._idle.pop().close()
         if self._control is not None:
             self._control.close()
         if self._server is not None:
@@ -224,19 +290,32 @@ def _reading(answer: dict[str, Any]) -> Reading:
     return Reading(failed=answer["error"]) if "error" in answer else from_wire(answer)
 
 
-def _answer(data: bytearray, wall: float) -> dict[str, Any]:
-    """The worker's answer, or an "error" that says how the worker ended without one."""
+def _complete(data: bytearray) -> bool:
+    """Whether it is a whole answer."""
+    if len(data) < HEADER.size or not data.startswith(ANSWERED):
+        return False
+    return len(data) == HEADER.size + int(HEADER.unpack_from(data)[1])
+
+
+def _ending(data: bytearray) -> str:
+    """How a worker ended that broke off."""
     tail = data[-TRAILER.size :]
-    magic, status, timed_out = TRAILER.unpack(tail) if len(tail) == TRAILER.size else (b"", 0, 0)
-    if magic != MAGIC:
-        return {"error": "the parsing process died"}
-    if timed_out:
-        return {"error": f"parsing took longer than {wall:g} s"}
+    magic, status = TRAILER.unpack(tail) if len(tail) == TRAILER.size else (b"", 0)
+    if magic != ENDED:
+        return "the parsing process died"
     code = os.waitstatus_to_exitcode(status)
-    if code == 0:
-        del data[-TRAILER.size :]
-        answer: dict[str, Any] = json.loads(data)
-        return answer
     if code in (-signal.SIGXCPU, -signal.SIGKILL):
-        return {"error": "parsing used too much processor time or memory and was stopped"}
-    return {"error": f"the parser crashed ({f'signal {-code}' if code < 0 else f'exit code {code}'})"}
+        return "parsing used too much processor time or memory and was stopped"
+    return f"the parser crashed ({f'signal {-code}' if code < 0 else f'exit code {code}'})"
+
+
+def _waits(connection: socket.socket) -> bool:
+    """Whether a worker that was left waiting is still there: it would have said how it ended."""
+    connection.setblocking(False)
+    try:
+        connection.recv(1, socket.MSG_PEEK)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False

@@ -1,10 +1,11 @@
-"""The parsing process: forks one limited worker a request.
+"""The parsing process: forks limited workers.
 
 Started by `sweeper.backlog.child.Parser` with a control socket as stdin. Each byte on it carries one connected
-socket; on that socket comes one line of JSON (the request), perhaps data, and back goes the answer's JSON, then a
-trailer.
-A worker lives under hard limits on memory and processor time and dies with its request's socket. The server
-itself never looks at the data.
+socket, which is a worker's: on it come requests, one at a time, each a line of JSON and perhaps data, and back goes
+for each a header and the answer's JSON. When a worker ends, the server sends a trailer that says how.
+A worker lives under limits on memory and, for each request, processor time, and dies with its socket. It goes of
+itself before what earlier requests left in it could count against a later one. The server itself never looks at
+the data.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import json
+import math
 import os
 import pickle
 import resource
@@ -19,7 +21,6 @@ import select
 import signal
 import socket
 import struct
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
@@ -28,37 +29,35 @@ from typing import Any, BinaryIO
 from sweeper.backlog.parsed import How
 from sweeper.backlog.reading import read, to_wire
 
-TRAILER = struct.Struct(">4sii")  # magic, the worker's wait status, 1 if the wall clock ended it
-MAGIC = b"done"
+HEADER = struct.Struct(">4sQ?")  # magic, the answer's bytes, whether the worker takes another request
+ANSWERED = b"answ"
+TRAILER = struct.Struct(">4si")  # magic, the worker's wait status
+ENDED = b"done"
 WARM = ("sweeper.policy.wire",)  # what workers are asked to call, imported once instead of in each of them
+MOST_REQUESTS = 200  # of one worker
+MOST_SECONDS = 10  # of processor time that a worker may have used and take another request
+MOST_GROWN = 16  # it may have grown by this part of its memory
 
 
 @dataclass(slots=True)
 class _Run:
-    """One worker at work. `ended`: its pidfd. `until`: on the monotonic clock. `late`: the clock ended it."""
+    """One worker. `ended`: its pidfd."""
 
     worker: int
     ended: int
     connection: socket.socket
-    until: float
-    late: bool = False
 
 
-def serve(control: socket.socket, wall: float) -> None:
-    """Serve until the other end of `control` is closed, which is also what its owner's death looks like.
-
-    `wall`: seconds that a worker may take.
-    """
+def serve(control: socket.socket) -> None:
+    """Serve until the other end of `control` is closed, which is also what its owner's death looks like."""
     gc.freeze()  # no collection in a worker touches, and so copies, the server's pages
     poller = select.poll()
     poller.register(control, select.POLLIN)
     runs: dict[int, _Run] = {}  # by the pidfd of the worker and by the number of its connection
     while True:
-        now = time.monotonic()
-        waits = [run.until - now for run in runs.values() if not run.late]
-        for number, _ in poller.poll(max(0.0, min(waits)) * 1000 if waits else None):
+        for number, _ in poller.poll():
             if number == control.fileno():
-                run = _start(control, runs, wall)
+                run = _start(control, runs)
                 if run is None:
                     for left in runs.values():
                         os.kill(left.worker, signal.SIGKILL)
@@ -77,14 +76,10 @@ def serve(control: socket.socket, wall: float) -> None:
                 poller.unregister(number)
                 del runs[number]
                 os.kill(known.worker, signal.SIGKILL)
-        for run in runs.values():
-            if not run.late and run.until <= time.monotonic():
-                run.late = True
-                os.kill(run.worker, signal.SIGKILL)
 
 
-def _start(control: socket.socket, runs: dict[int, _Run], wall: float) -> _Run | None:
-    """Fork a worker for the next request; None if there is no next one."""
+def _start(control: socket.socket, runs: dict[int, _Run]) -> _Run | None:
+    """Fork a worker for the next connection; None if there is no next one."""
     byte, sockets, _, _ = socket.recv_fds(control, 1, 1)
     if not byte:
         return None
@@ -95,7 +90,7 @@ def _start(control: socket.socket, runs: dict[int, _Run], wall: float) -> _Run |
         for number in runs:  # a copy of another's connection would keep it from ending
             os.close(number)
         _work(connection)
-    return _Run(worker, os.pidfd_open(worker), connection, time.monotonic() + wall)
+    return _Run(worker, os.pidfd_open(worker), connection)
 
 
 def _finish(run: _Run) -> None:
@@ -103,37 +98,60 @@ def _finish(run: _Run) -> None:
     _, status = os.waitpid(run.worker, 0)
     os.close(run.ended)
     with run.connection, contextlib.suppress(OSError):
-        run.connection.sendall(TRAILER.pack(MAGIC, status, int(run.late)))
+        run.connection.sendall(TRAILER.pack(ENDED, status))
 
 
 def _work(connection: socket.socket) -> None:
-    """Answer one request. Never returns."""
+    """Answer requests. Never returns."""
     code = 1
     try:
         stream = connection.makefile("rb")
-        request = json.loads(stream.readline())
-        _limit(resource.RLIMIT_AS, int(request["memory"]))
-        # The server's own use of the processor came before the fork and counts for nothing here.
-        _limit(resource.RLIMIT_CPU, int(request["cpu"]))
-        _limit(resource.RLIMIT_CORE, 0)
-        _limit(resource.RLIMIT_FSIZE, 0)
-        try:
-            answer = _ANSWERS[request["what"]](request, stream)
-        except MemoryError:
-            answer = {"error": f"parsing needed more than {int(request['memory']) >> 20} MB of memory"}
-        except RecursionError:
-            answer = {"error": "the document is nested too deeply"}
-        except Exception as error:
-            answer = {"error": f"the parser failed: {type(error).__name__}: {error}"[:500]}
-        connection.sendall(json.dumps(answer).encode("ascii"))
+        at_first, stays, served = _pages(), True, 0
+        while stays and (line := stream.readline()):
+            request = json.loads(line)
+            memory, cpu = int(request["memory"]), int(request["cpu"])
+            if not served:
+                _limit(resource.RLIMIT_AS, memory, memory)
+                _limit(resource.RLIMIT_CORE, 0, 0)
+                _limit(resource.RLIMIT_FSIZE, 0, 0)
+            # What the server used came before the fork and counts for nothing, what earlier requests used neither.
+            _limit(resource.RLIMIT_CPU, math.ceil(_seconds() + cpu), MOST_SECONDS + cpu + 1)
+            data = json.dumps(_answer(request, stream, memory)).encode("ascii")
+            served += 1
+            grown = (_pages() - at_first) * resource.getpagesize()
+            stays = served < MOST_REQUESTS and _seconds() < MOST_SECONDS and grown < memory // MOST_GROWN
+            connection.sendall(HEADER.pack(ANSWERED, len(data), stays) + data)
         code = 0
     finally:
         os._exit(code)
 
 
-def _limit(what: int, value: int) -> None:
+def _answer(request: dict[str, Any], stream: BinaryIO, memory: int) -> dict[str, Any]:
+    try:
+        return _ANSWERS[request["what"]](request, stream)
+    except MemoryError:
+        return {"error": f"parsing needed more than {memory >> 20} MB of memory"}
+    except RecursionError:
+        return {"error": "the document is nested too deeply"}
+    except Exception as error:
+        return {"error": f"the parser failed: {type(error).__name__}: {error}"[:500]}
+
+
+def _seconds() -> float:
+    """Of processor time that this process used."""
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime
+
+
+def _pages() -> int:
+    """The size of this process's address space."""
+    with open("/proc/self/statm", "rb") as file:
+        return int(file.read().split()[0])
+
+
+def _limit(what: int, soft: int, hard: int) -> None:
     with contextlib.suppress(ValueError, OSError):  # a lower hard limit is in force, or the platform has none
-        resource.setrlimit(what, (value, value))
+        resource.setrlimit(what, (soft, hard))
 
 
 def _content(path: str, limit: int) -> bytes:
@@ -159,8 +177,8 @@ def _call(request: dict[str, Any], stream: BinaryIO) -> dict[str, Any]:
 _ANSWERS = {"reading": _reading, "call": _call}
 
 
-def main(wall: float) -> None:
+def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     for module in WARM:
         import_module(module).warm()
-    serve(socket.socket(fileno=0), wall)
+    serve(socket.socket(fileno=0))

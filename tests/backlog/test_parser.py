@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -245,3 +246,77 @@ def test_call_runs_a_function_of_a_module_in_the_child() -> None:
             await parser.call(names_of, b"\xff")
 
     with_parser(work)
+
+
+def number_of_the_worker(keep: int = 0) -> int:
+    _kept.append(bytearray(keep))
+    return os.getpid()
+
+
+def die(how: int) -> None:
+    os.kill(os.getpid(), how)
+
+
+_kept: list[bytearray] = []
+
+
+def test_a_worker_that_stayed_as_it_was_takes_the_next_request() -> None:
+    async def work(parser: Parser) -> None:
+        first = await parser.call(number_of_the_worker)
+        assert await parser.call(number_of_the_worker, 1 << 10) == first
+        assert await parser.call(number_of_the_worker, 80 << 20) == first  # its last: it has grown
+        other = await parser.call(number_of_the_worker)
+        assert other != first
+        with pytest.raises(ChildFailed, match="ValueError"):
+            await parser.call(int, "x")
+        assert await parser.call(number_of_the_worker) == other
+
+    with_parser(work, at_once=1)
+
+
+def test_a_worker_s_end_is_the_outcome_of_its_request_alone() -> None:
+    async def work(parser: Parser) -> None:
+        first = await parser.call(number_of_the_worker)
+        with pytest.raises(ChildFailed, match="signal 11"):
+            await parser.call(die, signal.SIGSEGV)
+        second = await parser.call(number_of_the_worker)
+        assert second != first
+        os.kill(second, signal.SIGKILL)  # while it waits, as the kernel does when memory is short
+        for _ in range(500):
+            if not children(parser._server.pid if parser._server else 0):
+                break
+            await anyio.sleep(0.01)
+        assert await parser.call(number_of_the_worker) not in (first, second)
+
+    with_parser(work, at_once=1)
+
+
+def test_the_limit_on_processor_time_is_each_request_s_own() -> None:
+    async def work(parser: Parser) -> None:
+        workers = {await parser.call(busy, 0.4) for _ in range(5)}
+        assert len(workers) == 1
+        with pytest.raises(ChildFailed, match="processor time"):
+            await parser.call(busy, 30.0)
+
+    with_parser(work, cpu=1, at_once=1)
+
+
+def busy(seconds: float) -> int:
+    until = time.process_time() + seconds
+    while time.process_time() < until:
+        pass
+    return os.getpid()
+
+
+def test_a_cancelled_request_ends_no_other_s_worker() -> None:
+    async def work(parser: Parser) -> None:
+        async def short(milliseconds: int) -> None:
+            with anyio.move_on_after(milliseconds / 1000):
+                await parser.call(number_of_the_worker)
+
+        async with anyio.create_task_group() as group:
+            for number in range(40):
+                group.start_soon(short, number)
+                assert await parser.call(names_of, b"a b") == ["a", "b"]
+
+    with_parser(work, at_once=2)
