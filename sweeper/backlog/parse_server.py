@@ -1,6 +1,6 @@
 """The parsing process: forks limited workers.
 
-Started by `sweeper.backlog.child.Parser` with a control socket as stdin. Each byte on it carries one connected
+Started by `sweeper.backlog.workers` with a control socket as stdin. Each byte on it carries one connected
 socket, which is a worker's: on it come requests, one at a time, each a line of JSON and perhaps data, and back goes
 for each a header and the answer's JSON. When a worker ends, the server sends a trailer that says how.
 A worker lives under limits on memory and, for each request, processor time, and dies with its socket. It goes of

@@ -97,12 +97,12 @@ def test_many_at_once_share_one_server() -> None:
 def test_a_killed_server_is_started_again() -> None:
     async def work(parser: Parser) -> None:
         await findings(parser)
-        assert parser._server is not None
-        first = parser._server
+        assert parser._workers.server is not None
+        first = parser._workers.server
         first.kill()
         first.wait()
         assert len((await findings(parser)).findings) == 11
-        assert parser._server is not first
+        assert parser._workers.server is not first
 
     with_parser(work)
 
@@ -196,9 +196,9 @@ def test_cancellation_ends_the_worker(tmp_path: Path) -> None:
         with anyio.move_on_after(0.5) as scope:
             await findings(parser, pipe)
         assert scope.cancelled_caught
-        assert parser._server is not None
+        assert parser._workers.server is not None
         for _ in range(500):
-            if not children(parser._server.pid):
+            if not children(parser._workers.server.pid):
                 return
             await anyio.sleep(0.01)
         pytest.fail("the worker outlived its request")
@@ -219,7 +219,7 @@ def test_the_server_ends_with_its_owner(tmp_path: Path) -> None:
         "    parser = Parser()\n"
         f"    clean = pathlib.Path({str(FOLDER / 'clean.json')!r})\n"
         "    await parser.parse(clean, pathlib.Path('/x'), exit_code=0, tool=RUFF)\n"
-        "    print(parser._server.pid, flush=True)\n"
+        "    print(parser._workers.server.pid, flush=True)\n"
         "    time.sleep(60)\n"
         "anyio.run(main)\n"
     )
@@ -283,7 +283,7 @@ def test_a_worker_s_end_is_the_outcome_of_its_request_alone() -> None:
         assert second != first
         os.kill(second, signal.SIGKILL)  # while it waits, as the kernel does when memory is short
         for _ in range(500):
-            if not children(parser._server.pid if parser._server else 0):
+            if not children(parser._workers.server.pid if parser._workers.server else 0):
                 break
             await anyio.sleep(0.01)
         assert await parser.call(number_of_the_worker) not in (first, second)
