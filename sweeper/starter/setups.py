@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sweeper.starter.declared import extra_specs, is_development, python_names, requirements
-from sweeper.starter.project import Project, joined, table
+from sweeper.starter.layout import installable
+from sweeper.starter.project import Project, joined, strings, table
 
 _PYTHON = ("uv.lock", "poetry.lock", "pdm.lock", "Pipfile.lock", "setup.py")
 _LOCKED = ("package-lock.json", "npm-shrinkwrap.json", "pnpm-lock.yaml", "yarn.lock", "bun.lock", "bun.lockb")
@@ -80,16 +81,15 @@ def _pip(project: Project, folder: str) -> tuple[str, ...]:
     commands = []
     if files:
         commands.append("pip install " + " ".join(f"-r {shlex.quote(path)}" for path in files))
-    installable = "project" in tree or "build-system" in tree or project.has(joined(folder, "setup.py"))
     groups = {"dependency-groups": tree.get("dependency-groups", {})}
     # A pip that is older than groups does not know them: their packages are named.
     named = extra_specs(groups)
-    if installable:
+    if installable(project, folder):
         extras = [name for name in table(tree, "project", "optional-dependencies") if is_development(name)]
         where = "." if folder == "." else f"./{folder}"
         target = f"{where}[{','.join(extras)}]" if extras else where
         commands.append(f"pip install -e {shlex.join([target, *named])}")
-    elif named:
+    elif named := [*strings(table(tree, "project").get("dependencies")), *extra_specs(tree)]:
         commands.append(f"pip install {shlex.join(named)}")
     return tuple(commands)
 

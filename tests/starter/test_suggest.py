@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from sweeper.config import Config
 from sweeper.order import with_default_ladder
 from sweeper.starter import Suggestion, configuration, suggest
+from sweeper.starter.layout import installable
 from tests.starter.projects import EVERYTHING, package, project
 
 
@@ -49,6 +50,14 @@ PYTHON: list[tuple[dict[str, bytes], tuple[str, ...]]] = [
         ("pip install -e . 'mypy>=1'",),
     ),
     ({"setup.py": b""}, ("pip install -e .", "pip install mypy")),
+    (
+        {
+            "pyproject.toml": pyproject('dependencies = ["x>1"]\n[dependency-groups]\ndev = ["mypy"]\n'),
+            "one/a.py": b"",
+            "two/a.py": b"",
+        },
+        ("pip install 'x>1' mypy",),
+    ),
     (
         {"uv.lock": b"", "pyproject.toml": pyproject('[dependency-groups]\ndev = ["mypy"]\nlint = ["ruff"]\n')},
         ("pip install uv", "uv sync --frozen --no-python-downloads --group lint"),
@@ -90,6 +99,34 @@ def test_a_python_project_is_installed_as_it_says(files: dict[str, bytes], setup
     assert sum(line.startswith("sh -c 'cd pkg && ") for line in two.setup) == sum(
         " sync" in line or "poetry install " in line or "pdm install " in line for line in setup
     )
+
+
+HATCH = '[build-system]\nbuild-backend = "hatchling.build"\n'
+
+
+@pytest.mark.parametrize(
+    ("manifest", "files", "can"),
+    [
+        ("", ["a.py", "tests/t.py", "docs/x.md", "noxfile.py"], True),
+        ("", ["one/a.py", "tests/t.py"], True),
+        ("", ["one/a.py", "data/x.csv"], False),
+        ("", ["one.py", "two.py"], False),
+        ("", ["one.py", "two.py", "pkg/a.py"], True),
+        ("", ["src/one/a.py", "src/two/a.py", "more/a.py"], True),
+        ("[tool.setuptools]\npackages = ['one']\n", ["one/a.py", "two/a.py"], True),
+        ("[tool.setuptools.packages.find]\n", ["one/a.py", "two/a.py"], True),
+        ("[build-system]\nbuild-backend = 'flit_core.buildapi'\n", ["one/a.py", "two/a.py"], True),
+        (HATCH, ["b/__init__.py"], False),
+        (HATCH, ["a/__init__.py", "b/__init__.py"], True),
+        (HATCH, ["src/a/__init__.py"], True),
+        (HATCH, ["space/a/__init__.py"], True),
+        (HATCH, ["a.py"], True),
+        (HATCH + "[tool.hatch.build.targets.wheel]\npackages = ['b']\n", ["b/__init__.py"], True),
+    ],
+)
+def test_only_what_pip_can_build_is_installed(manifest: str, files: list[str], can: bool) -> None:
+    made = project({"pyproject.toml": pyproject(manifest), **dict.fromkeys(files, b"")})
+    assert installable(made, ".") is can
 
 
 NODE: list[tuple[dict[str, bytes], tuple[str, ...]]] = [
