@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
+import shutil
+import sys
 from pathlib import Path
 
 import click
@@ -29,10 +32,19 @@ def command(console: Console, into: Path | None, no_live: bool, quiet: bool, ver
     import anyio
 
     console.quiet, console.verbose = quiet, verbose
-    return anyio.run(_demo, console, into, not no_live)
+    return anyio.run(_demo, console, into, not no_live, started_as())
 
 
-async def _demo(console: Console, into: Path | None, live: bool) -> int:
+def started_as() -> str:
+    """How to start this program again, from any folder: without its path only where PATH finds it."""
+    program = Path(sys.argv[0]).absolute()
+    if program.name != "sweeper":
+        return shlex.join([sys.executable, "-m", "sweeper"])
+    found = shutil.which("sweeper")
+    return "sweeper" if found and Path(found).absolute() == program else shlex.quote(str(program))
+
+
+async def _demo(console: Console, into: Path | None, live: bool, program: str) -> int:
     import os
 
     from sweeper.cli import firing, project, signals
@@ -52,5 +64,5 @@ async def _demo(console: Console, into: Path | None, live: bool) -> int:
                 console.result(f"... {len(lines) - SHOWN:,} more lines: cd {folder} && git diff main..{branch}")
             console.result("")
         code = firing.finish([fired] if fired else [], caught, console, as_json=False)
-    console.say(f"the project stays in {folder}: `sweeper why larder/orders.py` there tells a unit's story")
+    console.say(f"the project stays in {folder}: `{program} why larder/orders.py` there tells a unit's story")
     return code

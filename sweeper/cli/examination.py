@@ -12,7 +12,7 @@ from pathlib import Path
 
 from sweeper import agents, configfile
 from sweeper.cli import event, wiring
-from sweeper.commands import argv
+from sweeper.commands import argv, programs_of
 from sweeper.config import Config, RungConfig, SweepConfig
 from sweeper.errors import SweeperError
 from sweeper.repo import Repo
@@ -145,7 +145,7 @@ def _sandbox(probe: Probe) -> Row:
 def _tools(name: str, sweep: SweepConfig) -> Iterator[Row]:
     """The programs that a sweep starts, as bubblewrap finds them: in an image they are looked for when it runs."""
     commands = [sweep.check, sweep.test, *[rung.run for rung in sweep.ladder]]
-    programs = dict.fromkeys(words[0] for command in commands if (words := argv(command)))
+    programs = dict.fromkeys(program for command in commands for program in programs_of(argv(command)))
     beside = os.path.dirname(sys.executable)
     missing = [p for p in programs if shutil.which(p) is None and shutil.which(p, path=beside) is None and "/" not in p]
     said = f"{', '.join(missing)} not found on this machine" if missing else ", ".join(programs)

@@ -172,9 +172,9 @@ async def _unfinished(
     """(base, kind of dry run) -> the runs that can go on so, with the configuration that they were started with."""
     found: dict[tuple[str, str], list[tuple[Run, SweepConfig]]] = {}
     async with wiring.reading(repo, config) as ledger:
-        if ledger is None:
+        newest = {} if ledger is None else await reading.newest(ledger)
+        if ledger is None or not newest:
             raise ConfigError(f"no sweep was run in {repo.top} yet", hint="`sweeper run` starts one")
-        newest = await reading.newest(ledger)
         if unknown := [name for name in wanted.sweeps if name not in newest]:
             raise ConfigError(f"no run of a sweep {unknown[0]!r} is known", hint=f"known: {', '.join(newest)}")
         for run in newest.values():

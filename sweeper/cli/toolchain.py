@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from sweeper.sandbox.contract import Backend, Toolchain, Tree
     from sweeper.sandbox.stock import Kept
 
+NAME = 72  # characters of a name that a line shows; --json has all of it
 UNITS = (("d", 86400), ("h", 3600), ("min", 60))
 
 
@@ -187,7 +188,7 @@ def _line(kept: Kept) -> str:
     from sweeper.report.escape import terminal
 
     state = "in use" if kept.in_use else _ago(kept.used)
-    return f"{kept.kind:<6} {kept.size / 1e6:>8,.1f} MB  {state:<16} {terminal(kept.name)}"
+    return f"{kept.kind:<6} {kept.size / 1e6:>8,.1f} MB  {state:<16} {terminal(kept.name, NAME)}"
 
 
 def _ago(used: float) -> str:

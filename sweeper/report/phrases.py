@@ -132,8 +132,14 @@ def path_of(unit: UnitReport) -> str:
 
 
 def step(attempt: Try) -> str:
-    came = attempt.kind or attempt.state
-    return f"rung {attempt.rung + 1} {came} ({attempt.reason})" if attempt.reason else f"rung {attempt.rung + 1} {came}"
+    return f"rung {attempt.rung + 1} {came(attempt)}"
+
+
+def came(attempt: Try) -> str:
+    """An attempt's outcome, and the reason where it says more."""
+    kind = attempt.kind or attempt.state
+    says_more = attempt.reason and attempt.reason.replace(" ", "_") != kind
+    return f"{kind} ({attempt.reason})" if says_more else kind
 
 
 def checks(attempt: Try) -> str:

@@ -175,8 +175,7 @@ def _attempt_lines(attempt: Try, rungs: Sequence[str]) -> Iterator[str]:
     yield f"  attempt {attempt.number}, round {attempt.round} of run {terminal(attempt.run)}"
     yield f"    rung      {attempt.rung + 1}{terminal(rung)}"
     yield f"    started   {phrases.when(attempt.started)}, took {attempt.seconds:,.1f} s"
-    came = attempt.kind or attempt.state
-    yield f"    outcome   {came}" + (f" ({terminal(attempt.reason)})" if attempt.reason else "")
+    yield f"    outcome   {terminal(phrases.came(attempt))}"
     if not attempt.kind:
         return
     yield f"    findings  {attempt.before:,} before, {attempt.after:,} after"

@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import os
 import shlex
-import subprocess
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -20,6 +19,7 @@ from sweeper.errors import CheckBroken, SandboxFailed
 from sweeper.sandbox import authorities, tools
 from sweeper.sandbox.contract import WORK, Clocks, Facts, Limits, Name, Role, Snapshot, Spec, Toolchain
 from sweeper.sandbox.program import KEPT, TOOLCHAIN
+from sweeper.sandbox.space import on_host
 from sweeper.sandbox.store import sandbox_ids
 
 PARTS = {"toolchain": TOOLCHAIN, "kept": KEPT}  # folder of a slot and of an entry -> its place inside
@@ -144,7 +144,6 @@ def _copy(slot: int, target: Path) -> None:
     for part in PARTS:
         (target / part).mkdir()
         source = f"/proc/self/fd/{slot}/{part}/."
-        command = ["cp", "-a", "--no-preserve=xattr", "--", source, str(target / part)]
-        done = subprocess.run(command, capture_output=True, text=True, pass_fds=[slot], check=False)
+        done = on_host("cp", "-a", "--no-preserve=xattr", "--", source, str(target / part), pass_fds=[slot])
         if done.returncode:
             raise SandboxFailed(f"the toolchain could not be kept in {target}: {done.stderr.strip()[-500:]}")

@@ -15,6 +15,7 @@ from typing import Any
 
 from sweeper.errors import SandboxFailed
 from sweeper.sandbox import holder
+from sweeper.sandbox.space import on_host
 from sweeper.sandbox.store import sandbox_ids
 
 
@@ -88,13 +89,8 @@ class Namespace:
             return self._staged[source]
         name = f"{len(self._staged)}-{re.sub(r'[^A-Za-z0-9._-]', '_', os.path.basename(source))}"
         place, _ = self.ask({"do": "place", "name": name, "folder": os.path.isdir(source)})
-        command = ["nsenter", "-t", str(self._process.pid), "-m", "--", "mount", "--rbind", source, place["path"]]
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
-        except FileNotFoundError as problem:
-            raise SandboxFailed(
-                "nsenter was not found on PATH", hint="install util-linux, or complete PATH"
-            ) from problem
+        inside = ("-t", str(self._process.pid), "-m", "--")
+        done = on_host("nsenter", *inside, "mount", "--rbind", source, str(place["path"]))
         if done.returncode:
             raise SandboxFailed(f"{source} could not be mounted for the sandbox: {done.stderr.strip()}")
         self._staged[source] = place["path"]

@@ -12,7 +12,6 @@ import os
 import secrets
 import shlex
 import stat
-import subprocess
 import tempfile
 import time
 from collections.abc import Iterable
@@ -32,6 +31,7 @@ from sweeper.sandbox.engine import Engine
 from sweeper.sandbox.images import Images, packed
 from sweeper.sandbox.output import Output
 from sweeper.sandbox.running import Running, kill, wait
+from sweeper.sandbox.space import on_host
 
 WALL = 1800.0
 OUTPUT = 1 << 20
@@ -159,7 +159,7 @@ def script(commands: tuple[tuple[str, ...], ...], uid: str, gid: str, *, droppin
 
 def keep_untracked(upper: Path, target: Path, listing: Listing) -> None:
     """Copy an upper directory without what it says of the commit's own files. Blocks."""
-    subprocess.run(["cp", "-a", "--", f"{upper}/.", str(target)], check=True, capture_output=True)
+    on_host("cp", "-a", "--", f"{upper}/.", str(target), check=True)
     folders = {parent for path in listing for parent in _parents(path)}
     for top, names, files, fd in os.fwalk(target, follow_symlinks=False):
         below = os.fsencode(os.path.relpath(top, target))
@@ -172,7 +172,7 @@ def keep_untracked(upper: Path, target: Path, listing: Listing) -> None:
             # A whiteout can only hide what the commit has: it is the one thing below.
             theirs = path in listing or path == b".git" or (path in folders and not stat.S_ISDIR(mode))
             if theirs or stat.S_ISCHR(mode):
-                subprocess.run(["rm", "-rf", "--", os.path.join(top, name)], check=True, capture_output=True)
+                on_host("rm", "-rf", "--", os.path.join(top, name), check=True)
                 if name in names:
                     names.remove(name)
 

@@ -9,8 +9,12 @@ import contextlib
 import os
 import stat
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
+from sweeper.errors import SandboxFailed
+
+PACKAGES = {"umount": "util-linux", "nsenter": "util-linux"}
 MOUNT_TABLE = Path("/proc/self/mountinfo")
 
 
@@ -44,10 +48,22 @@ def give_size(image: Path, space: Path, size: int) -> bool:
     return True
 
 
+def on_host(*command: str, check: bool = False, pass_fds: Sequence[int] = ()) -> subprocess.CompletedProcess[str]:
+    """Run a program of this machine. Raises SandboxFailed if it is missing, CalledProcessError with `check`."""
+    try:
+        return subprocess.run(
+            command, check=check, capture_output=True, text=True, stdin=subprocess.DEVNULL, pass_fds=pass_fds
+        )
+    except FileNotFoundError as problem:
+        package = PACKAGES.get(command[0], "coreutils")
+        hint = f"install {package}, or complete PATH"
+        raise SandboxFailed(f"{command[0]} was not found on PATH; sandboxes need it", hint=hint) from problem
+
+
 def unmount(space: Path) -> None:
     """Lazily: the engine may still be letting go of it, and its loop device goes with the last user."""
     if os.path.ismount(space):
-        subprocess.run(["umount", "-l", str(space)], check=False, capture_output=True, stdin=subprocess.DEVNULL)
+        on_host("umount", "-l", str(space))
 
 
 def free_bytes(folder: Path) -> int:
@@ -85,11 +101,11 @@ def remove(path: Path) -> bool:
     """Delete a folder of any depth and any modes; False if something in it belongs to root."""
     if not os.path.lexists(path):
         return True
-    for command in (["rm", "-rf", "--", str(path)], ["chmod", "-R", "u+rwX", "--", str(path)]):
-        subprocess.run(command, check=False, capture_output=True, stdin=subprocess.DEVNULL)
+    for command in (("rm", "-rf", "--"), ("chmod", "-R", "u+rwX", "--")):
+        on_host(*command, str(path))
         if not os.path.lexists(path):
             return True
-    subprocess.run(["rm", "-rf", "--", str(path)], check=False, capture_output=True, stdin=subprocess.DEVNULL)
+    on_host("rm", "-rf", "--", str(path))
     return not os.path.lexists(path)
 
 

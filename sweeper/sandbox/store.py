@@ -13,7 +13,6 @@ import os
 import re
 import shutil
 import stat
-import subprocess
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
@@ -23,6 +22,7 @@ import anyio.to_thread
 
 from sweeper.errors import SandboxFailed
 from sweeper.sandbox.contract import SANDBOX_UID, Tree
+from sweeper.sandbox.space import on_host
 
 KEY = re.compile(r"[0-9A-Za-z][0-9A-Za-z._-]{0,127}")
 POLL = 0.05
@@ -235,7 +235,7 @@ def _finish(new: Path, path: Path) -> None:
                 os.chown(name, uid, gid, dir_fd=fd, follow_symlinks=False)
     os.chmod(new, 0o755)
     # Without this a power cut can leave whole names with empty files, which would be taken for the commit.
-    subprocess.run(["sync", "-f", str(new)], check=False, capture_output=True, stdin=subprocess.DEVNULL)
+    on_host("sync", "-f", str(new))
     os.rename(new, path)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from tests.cli.conftest import Place
@@ -53,10 +54,32 @@ def test_nothing_was_run_yet(place: Place) -> None:
 def test_a_ledger_without_a_run_is_as_good_as_none(place: Place) -> None:
     place.commit({"a.txt": "a"})
     assert place.run("reap").code == 0
-    for command in (["status"], ["report"], ["why", "a"], ["replay"], ["release", "--all"]):
+    for command in (["status"], ["report"], ["why", "a"], ["resume"], ["replay"], ["release", "--all"]):
         done = place.run(*command)
         assert (done.code, done.out) == (2, ""), command
         assert "no sweep was run" in done.err
+
+
+def test_the_programs_of_a_shell_s_script_are_looked_for_too(place: Place) -> None:
+    sweep = "[sweep.x]\ncheck = \"sh -c 'cd . && no-such-linter . | cat'\"\nladder = []\n"
+    place.commit({"sweeper.toml": sweep})
+    (row,) = (row for row in place.run("doctor", "--json").document["rows"] if row["group"] == "tools")
+    assert not row["ok"]
+    assert row["said"] == "no-such-linter not found on this machine"
+
+
+def test_a_missing_program_of_the_machine_is_named(place: Place, bwrap: Path) -> None:
+    place.commit({"a.py": "import os\n", "sweeper.toml": '[sweep.x]\ncheck = "ruff check ."\nsetup = ["sh -c true"]\n'})
+    tools = place.top / ".git/tools"
+    tools.mkdir()
+    for folder in os.environ["PATH"].split(os.pathsep):
+        for program in Path(folder).iterdir() if Path(folder).is_dir() else ():
+            if program.name != "cp" and not (tools / program.name).is_symlink():
+                (tools / program.name).symlink_to(program)
+    done = place.run("run", PATH=str(tools))
+    assert done.code == 4, done.err
+    assert "cp was not found on PATH" in done.err
+    assert "coreutils" in done.err
 
 
 def test_a_setup_is_trusted_to_bring_what_this_machine_lacks(place: Place) -> None:

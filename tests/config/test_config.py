@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 import sweeper
-from sweeper.commands import argv
+from sweeper.commands import argv, programs_of
 from sweeper.config import Config, LimitsConfig, RungConfig, SandboxConfig
 from sweeper.configfile import PLACES, Loaded, credential, digest, json_schema, load
 from sweeper.errors import ConfigError
@@ -80,6 +80,24 @@ def test_no_bytes(written: Any) -> None:
 def test_a_quantity_is_its_number_times_its_unit(number: int, size: str, duration: str) -> None:
     assert SandboxConfig.model_validate({"disk": f"{number}{size}"}).disk == number * BYTES[size]
     assert LimitsConfig.model_validate({"ramp": f"{number} {duration.upper()}"}).ramp == number * SECONDS[duration]
+
+
+@pytest.mark.parametrize(
+    ("command", "programs"),
+    [
+        ("ruff check .", ["ruff"]),
+        ("", []),
+        ("sh -c 'cd pkg && FOO=1 eslint . > out; exit $?'", ["sh", "eslint"]),
+        ("bash -ec 'a|b && (c) || ! d >&2 2>x & env E=1 f'", ["bash", "a", "b", "c", "d", "f"]),
+        ("/bin/sh -c 'if test -f x; then y; fi; $TOOL z'", ["/bin/sh", "y"]),
+        (["sh", "-c", "one\ntwo 'x; y'"], ["sh", "one", "two"]),
+        (["sh", "-c", "one 'unclosed"], ["sh", "one"]),
+        ("sh script.sh", ["sh"]),
+        ("python -c 'import os; os.abort'", ["python"]),
+    ],
+)
+def test_programs_of_a_command(command: str | list[str], programs: list[str]) -> None:
+    assert list(programs_of(argv(command))) == programs
 
 
 def test_argv() -> None:

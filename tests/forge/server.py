@@ -7,6 +7,7 @@ person's commit on a branch.
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import base64
 import contextlib
@@ -157,8 +158,11 @@ def serving(folder: Path) -> Iterator[Forge]:
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description="Serve a forge with one repository until stdin ends.")
+    parser.add_argument("folder", nargs="?", type=Path, help="where it keeps it; without it a temporary one")
+    folder = parser.parse_args().folder
     with contextlib.ExitStack() as stack:
-        folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        folder = folder or Path(stack.enter_context(tempfile.TemporaryDirectory()))
         forge = stack.enter_context(serving(folder))
         said = {"url": forge.url, "api": forge.api, "clone": forge.clone, "token": TOKEN, "bot_token": BOT_TOKEN}
         print(json.dumps(said | {"git_dir": str(forge.hub.git_dir)}), flush=True)
