@@ -121,7 +121,7 @@ def _wrong(meter: Meter, data: bytes | None) -> str:
     traffic = traffic_of(meter)
     if not meter.requests:
         return "it ended before it called its model"
-    if traffic.account or traffic.error:
+    if traffic.account or (traffic.error and (traffic.failing or data != AFTER)):
         return f"the model's provider refused: {traffic.account or traffic.error}"
     if data is None:
         return "it reached its model, and changed no file"

@@ -17,7 +17,7 @@ from yarl import URL
 
 from sweeper.gateway.caller import Caller
 from sweeper.gateway.contract import Error, Parked, Provider
-from sweeper.gateway.failures import BUSY, kind_of, wait_of
+from sweeper.gateway.failures import kind_of, wait_of
 from sweeper.gateway.limits import clamp, wanted
 from sweeper.gateway.prices import Prices
 from sweeper.gateway.routes import QUERY, Route, credential, error_body, upstream
@@ -37,7 +37,7 @@ LARGEST_ERROR = 1 << 20
 CHUNK = 64 << 10
 CONNECT_SECONDS = 30.0
 STREAM_TYPE = "text/event-stream"
-WITHIN_BUSY = frozenset({Error.RATE_LIMIT, Error.OVERLOADED})
+PASSES = frozenset({Error.RATE_LIMIT, Error.OVERLOADED})
 TIMED_OUT_ON_THE_WAY = frozenset({504, 524})  # said by what stands before the provider, which may have answered
 FINAL = 400  # the one status that every agent takes as final
 
@@ -130,7 +130,7 @@ class Exchange:
         except TimeoutError:  # the attempt's own clock, and no failure of the provider
             return _cut(call)
         finally:
-            if reader.error in WITHIN_BUSY:  # too late for another try of ours, and the others are to know
+            if reader.error in PASSES:  # too late for another try of ours, and the others are to know
                 throttle.refused(turn, None)
             elif reader.error is None and reader.begun:
                 throttle.succeeded()
@@ -171,13 +171,15 @@ class Exchange:
         error = kind_of(answer.status, body)
         if call.route.kind != "count" or answer.status != 404:  # which many compatible providers don't offer
             call.caller.failed(error)
-        if answer.status in BUSY and error is not Error.QUOTA:
+        if error in PASSES:
             return Busy(wait_of(answer.headers, body, self._clock()))
         if error is Error.AUTH:  # some providers repeat a part of the key
             status = answer.status if answer.status in (401, 403) else 401
             return call.says(status, "the provider refused the credential", "invalid_api_key")
         if error is Error.QUOTA:  # a body that still says 429 has Gemini CLI ask again for minutes
             return call.says(FINAL, "the account's credit or quota is used up (insufficient_quota)", "quota")
+        if error is Error.CONTEXT_OVERFLOW and answer.status == 429:  # which would be asked again
+            return call.says(FINAL, "prompt is too long for what the account may send in a minute", "request_too_large")
         if answer.status < 400:
             return call.says(502, "the provider answered with a redirect", "redirect")
         return web.Response(status=answer.status, body=self._redactor.bytes(body), headers=_answered(answer.headers))
@@ -195,8 +197,11 @@ class Exchange:
             call.caller.failed(Error.CUT)
             return _cut(call, response)
         reader.end()
-        if reader.error or not reader.ended:
-            call.caller.failed(reader.error or Error.CUT)
+        if reader.error:
+            call.caller.failed(reader.error)
+        elif not reader.ended:  # some agents would take what came for the whole answer
+            call.caller.failed(Error.CUT)
+            return _cut(call, response)
         await _reaches(response.write_eof())
         return response
 
@@ -210,7 +215,7 @@ class Exchange:
             return call.says(502, "the provider's answer was cut", "cut")
         if not reader.whole(body):  # the page of something that stands in between
             call.caller.failed(Error.UNREACHABLE)
-            return call.says(502, f"no answer of the provider came, but {answer.content_type}", "unreachable")
+            return call.says(502, f"what came is no answer of a model ({answer.content_type})", "unreachable")
         if reader.error:
             call.caller.failed(reader.error)
         return web.Response(body=body, headers=_answered(answer.headers))

@@ -11,7 +11,6 @@ from typing import Any
 
 from sweeper.gateway.contract import Error
 
-BUSY = frozenset({429, 503, 529})
 LONGEST_WAIT = 7 * 86400.0
 NO_CREDIT = re.compile(
     r"insufficient_quota|billing_(error|hard_limit)|credit balance is too low|specified api usage limits|"
@@ -29,6 +28,8 @@ OVERFLOW = re.compile(
 POLICY = re.compile(
     r"content[_ ](filter|policy|management policy)|usage polic(y|ies)|responsible_?ai|safety_violation|cyber_policy"
 )
+FLAGGED = re.compile(r"moderation|flagged")
+PASSING = frozenset({408, 409, 425})
 NO_MODEL = re.compile(r"model")
 # Some say 400 of a model that they don't have.
 NO_SUCH_MODEL = re.compile(
@@ -53,7 +54,7 @@ def kind_of(status: int, body: bytes) -> Error:
     """The kind of a refusal with this status and body."""
     words = body[:20_000].decode("utf-8", "replace").lower()
     if status in (401, 403):
-        return Error.AUTH
+        return Error.DECLINED if status == 403 and FLAGGED.search(words) else Error.AUTH
     if status == 402 or (status in (400, 429) and NO_CREDIT.search(words)):
         return Error.QUOTA
     if status == 429 and NO_QUOTA in words and "retrydelay" not in words:  # Gemini says so of a minute's quota too
@@ -72,7 +73,7 @@ def kind_of(status: int, body: bytes) -> Error:
         return Error.UNKNOWN_MODEL
     if status in (400, 422) and POLICY.search(words):
         return Error.DECLINED
-    return Error.BAD_REQUEST if status < 500 else Error.SERVER
+    return Error.BAD_REQUEST if status < 500 and status not in PASSING else Error.SERVER
 
 
 def kind_within(error: Any) -> Error:

@@ -63,11 +63,12 @@ class Say:
 
 @dataclass(frozen=True)
 class Do:
-    """Tool calls, all in one turn, after `wait` seconds."""
+    """Tool calls, all in one turn, after `wait` seconds. `garbled`: their arguments are no JSON."""
 
     ops: tuple[Op, ...]
     text: str = ""
     wait: float = 0.0
+    garbled: bool = False
 
 
 @dataclass(frozen=True)
@@ -194,7 +195,7 @@ REPLACE = (
 
 @dataclass(frozen=True)
 class ToolCall:
-    """`arguments`: an object for a function, plain text for a custom tool."""
+    """`arguments`: an object for a function, plain text for a custom tool or for what should have been an object."""
 
     name: str
     kind: str

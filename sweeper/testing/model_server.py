@@ -20,7 +20,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from aiohttp import web
@@ -234,6 +234,8 @@ def compose(asked: Asked, reply: Say | Do) -> Answer:
     else:
         text = reply.text
         calls = [call for op in reply.ops if (call := call_for(op, asked.tools))]
+        if reply.garbled:
+            calls = [replace(call, arguments=json.dumps(call.arguments)[:-3]) for call in calls]
         if not calls:  # a side call, such as for a title; or an agent that takes edits as text
             edits = [op for op in reply.ops if isinstance(op, (Edit, Write))]
             text = "".join(map(as_blocks, edits)) if "SEARCH" in asked.text and edits else text or "ok"

@@ -73,8 +73,8 @@ def as_event(data: Mapping[str, Any], *, named: bool = False) -> bytes:
     return f"{name}data: {json.dumps(data)}\n\n".encode()
 
 
-def _arguments(call: ToolCall) -> str:
-    return call.arguments if isinstance(call.arguments, str) else json.dumps(call.arguments)
+def _arguments(value: Json | str) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
 
 
 def _anthropic_usage(counted: Counted) -> Json:
@@ -106,7 +106,7 @@ def _anthropic_events(answer: Answer, with_usage: bool) -> Iterator[bytes]:
         if block["type"] == "text":
             deltas: list[Json] = [{"type": "text_delta", "text": piece} for piece in answer.pieces]
         else:
-            deltas = [{"type": "input_json_delta", "partial_json": json.dumps(block["input"])}]
+            deltas = [{"type": "input_json_delta", "partial_json": _arguments(block["input"])}]
         for delta in deltas:
             yield as_event({"type": "content_block_delta", "index": index, "delta": delta}, named=True)
         yield as_event({"type": "content_block_stop", "index": index}, named=True)
@@ -134,7 +134,7 @@ def _chat_parts(answer: Answer) -> tuple[Json, str]:
         message = {"role": "assistant", "content": None, "refusal": answer.text}
     if answer.calls:
         message["tool_calls"] = [
-            {"id": _id("call"), "type": "function", "function": {"name": c.name, "arguments": _arguments(c)}}
+            {"id": _id("call"), "type": "function", "function": {"name": c.name, "arguments": _arguments(c.arguments)}}
             for c in answer.calls
         ]
     stop = {"end": "stop", "tools": "tool_calls", "limit": "length", "refusal": "content_filter"}[answer.stop]
@@ -179,9 +179,9 @@ def _responses(answer: Answer) -> Json:
     for call in answer.calls:
         named = {"id": _id("fc"), "call_id": _id("call"), "name": call.name, "status": "completed"}
         if call.kind == "custom":
-            items.append(named | {"type": "custom_tool_call", "input": _arguments(call)})
+            items.append(named | {"type": "custom_tool_call", "input": _arguments(call.arguments)})
         else:
-            items.append(named | {"type": "function_call", "arguments": _arguments(call)})
+            items.append(named | {"type": "function_call", "arguments": _arguments(call.arguments)})
     cut = answer.stop == "limit"
     total, counted = _openai_total(answer.counted), answer.counted
     return {
@@ -226,6 +226,9 @@ def _responses_events(answer: Answer, with_usage: bool) -> Iterator[bytes]:
     yield event(f"response.{response['status']}", response=response)
 
 
+FINISHES = {"limit": "MAX_TOKENS", "refusal": "SAFETY", "garbled": "MALFORMED_FUNCTION_CALL"}
+
+
 def _gemini_usage(counted: Counted) -> Json:
     total = _openai_total(counted)
     return {
@@ -237,13 +240,16 @@ def _gemini_usage(counted: Counted) -> Json:
 def _gemini_part(answer: Answer, parts: list[Json], stop: str | None) -> Json:
     candidate: Json = {"content": {"role": "model", "parts": parts}, "index": 0}
     if stop:
-        candidate["finishReason"] = {"limit": "MAX_TOKENS", "refusal": "SAFETY"}.get(stop, "STOP")
+        garbled = any(isinstance(call.arguments, str) for call in answer.calls)
+        stop = "garbled" if garbled else stop
+        candidate["finishReason"] = FINISHES.get(stop, "STOP")
     value: Json = {"candidates": [candidate], "modelVersion": answer.model, "responseId": _id("gen")}
     return value | ({"usageMetadata": _gemini_usage(answer.counted)} if stop else {})
 
 
 def _gemini_calls(answer: Answer) -> list[Json]:
-    return [{"functionCall": {"id": _id("fc"), "name": c.name, "args": c.arguments}} for c in answer.calls]
+    calls = [c for c in answer.calls if not isinstance(c.arguments, str)]  # the protocol has no place for a garbled one
+    return [{"functionCall": {"id": _id("fc"), "name": c.name, "args": c.arguments}} for c in calls]
 
 
 def _gemini(answer: Answer) -> Json:

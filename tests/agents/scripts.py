@@ -5,9 +5,24 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from sweeper.testing.model_script import Asked, Edit, Fail, Hang, Read, Reply, Run, Say, Script, Write, do, turns
+from sweeper.testing.model_script import (
+    Asked,
+    Do,
+    Edit,
+    Fail,
+    Hang,
+    Page,
+    Read,
+    Reply,
+    Run,
+    Say,
+    Script,
+    Write,
+    do,
+    turns,
+)
 
 OLD = "import ast\nimport bisect\n"  # what is to go from every unit
 ONE = "pkg/m0.py"
@@ -110,6 +125,22 @@ PASSING: dict[str, Failure] = {  # gone after a while
     "cut": Failure(Say("this stream is about to be cut", ending="cut"), "transient", "cut", but=WHOLE),
 }
 FAILURES = UNITS | ACCOUNT | PASSING
+
+
+BROKEN: dict[str, Reply] = {  # answers that are none: each agent gets over them, or its unit is tried again
+    "overloaded within": Say("this stream is about to fail", ending="error"),
+    "refused within": Say("", ending="error"),
+    "early end": Say("this stream ends", ending="early"),
+    "page": Page(),
+    "502": Page("<html><body>502 Bad Gateway</body></html>", status=502),
+}
+
+
+def garbling(asked: Asked) -> Reply:
+    """Its first tool call is no JSON; then it mends its unit."""
+    if asked.number == 1 and asked.tools:
+        return Do((Read(f"/swept/{unit_of(asked)}"),), garbled=True)
+    return fixing_units(replace(asked, results=max(0, asked.results - 1)))
 
 
 def most_turns(agent: str) -> int:

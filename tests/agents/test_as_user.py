@@ -30,6 +30,14 @@ def test_an_agent_as_an_ordinary_user(agent: str, ordinary_user: User, bwrap: Pa
         passes(ordinary_user, home, test, env={"XDG_CACHE_HOME": str(home / "cache"), "SWEEPER_LONG": "1"})
 
 
+@pytest.mark.slow
+@pytest.mark.long
+@pytest.mark.timeout(600)
+def test_what_agents_do_besides_as_an_ordinary_user(ordinary_user: User, bwrap: Path) -> None:
+    with home_of(ordinary_user) as home:
+        passes(ordinary_user, home, "tests/agents/test_misbehaving.py", "-m", "not docker", env={"SWEEPER_LONG": "1"})
+
+
 def _linked(source: str, target: str) -> None:
     try:
         os.link(source, target, follow_symlinks=False)

@@ -106,7 +106,14 @@ def own(deeds: str) -> dict[str, Any]:
     return {"run": run, "provider": "anthropic", "model": "claude-sonnet-4-5", "pilot": 0}
 
 
-def test_what_an_agent_and_its_provider_may_do_besides(sweeping: Callable[..., Sweeping]) -> None:
+@pytest.mark.parametrize(
+    "sandbox", ["bubblewrap", pytest.param("docker", marks=[pytest.mark.docker, pytest.mark.long])]
+)
+def test_what_an_agent_and_its_provider_may_do_besides(
+    sweeping: Callable[..., Sweeping], sandbox: str, request: pytest.FixtureRequest
+) -> None:
+    if sandbox == "docker":
+        request.getfixturevalue("docker_engine")
     names = [*DEEDS, *REPLIES] if os.environ.get("SWEEPER_LONG") else SOME
     places = {name: f"pkg/m{number}.py" for number, name in enumerate(names)}
     by_place = {place: name for name, place in places.items()}
@@ -126,7 +133,7 @@ def test_what_an_agent_and_its_provider_may_do_besides(sweeping: Callable[..., S
         top="[limits]\nslots = 4\nusd_per_fire = 50\nusd_per_day = 50",
         more="max_rounds = 1",
     )
-    ended = sweep.run()
+    ended = sweep.run(sandbox=sandbox)
     found = {n: list(zip(ended.kinds(p), ended.reasons(p), strict=True)) for n, p in places.items()}
     right = {name: outcomes for name, (_, _, outcomes) in REPLIES.items()}
     right |= {name: [(kind, reason)] for name, (_, kind, reason) in DEEDS.items()}

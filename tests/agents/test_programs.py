@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
-from sweeper.testing.model_script import Asked, Edit, Read, Reply, Run, do, turns
+from sweeper.testing.model_script import Asked, Edit, Read, Reply, Run, Say, do, turns
 from tests.agents.conftest import Sweeping
 from tests.agents.scripts import (
     ACCOUNT,
+    BROKEN,
     FINE,
     OLD,
     ONE,
@@ -18,6 +21,7 @@ from tests.agents.scripts import (
     UNITS,
     answered,
     by_unit,
+    garbling,
     looping,
     most_turns,
     unit_of,
@@ -56,7 +60,7 @@ def test_an_agent_mends_a_repository(
     assert ended.report["usage"]["micro_usd"] > 0
 
 
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(1500)
 @pytest.mark.parametrize("agent", MANY)
 def test_d16_d18_d23_every_failure_has_its_one_class(sweeping: Callable[..., Sweeping], agent: str) -> None:
     """Each failure is a unit of one sweep, so that none of them reaches beyond its own."""
@@ -64,7 +68,7 @@ def test_d16_d18_d23_every_failure_has_its_one_class(sweeping: Callable[..., Swe
     sweep = sweeping(by_unit({places[name]: failure.reply for name, failure in UNITS.items()}), files=len(places))
     (sweep.project.folder / OTHER).write_text(FINE)
     sweep.project.commit()
-    slots, idle, wall = (4, "15s", "30s") if agent in FIRST else (3, "90s", "180s")  # some take long to start
+    slots, idle, wall = (4, "15s", "30s") if agent in FIRST else (2, "120s", "240s")  # some take long to start
     # without a pilot: most of these units fail, and none is to wait for the slowest of the first
     rung = {"agent": agent, "clocks": {"idle": idle, "wall": wall}, "max_turns": most_turns(agent), "pilot": 0}
     sweep.configure(rung, top=f"[limits]\nslots = {slots}\n{RICH}", more="max_rounds = 1")
@@ -102,6 +106,34 @@ def test_d02_what_passes_charges_nobody(sweeping: Callable[..., Sweeping], agent
     assert {each["rung"] for unit in ended.report["units"] for each in unit["tries"]} == {0}
     assert ended.report["outcomes"].keys() <= {"fixed", "transient"}
     assert {seen.status for seen in sweep.server.seen} >= {200, 429, 500, 529}
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1500)
+@pytest.mark.parametrize("agent", [*FIRST, *OTHERS])
+def test_an_answer_that_is_none_charges_nobody(sweeping: Callable[..., Sweeping], agent: str) -> None:
+    names = [*BROKEN, "garbled", "uncounted"]
+    places = {name: f"pkg/m{number}.py" for number, name in enumerate(names)}
+    broken = by_unit({places[name]: reply for name, reply in BROKEN.items()}, times=3)
+    seen: Counter[str] = Counter()
+
+    def script(asked: Asked) -> Reply:
+        unit = unit_of(asked)
+        seen[unit] += 1
+        if unit == places["garbled"]:
+            return garbling(replace(asked, number=seen[unit]))
+        reply = broken(asked)
+        return replace(reply, usage=False) if unit == places["uncounted"] and isinstance(reply, Say) else reply
+
+    sweep = sweeping(script, files=len(places))
+    rung = {"agent": agent, "clocks": {"idle": "90s", "wall": "180s"}, "max_turns": most_turns(agent), "pilot": 0}
+    sweep.configure(rung, top=f"[limits]\nslots = 2\n{RICH}")
+    ended = sweep.run(agent)
+    found = {name: list(zip(ended.kinds(place), ended.reasons(place), strict=True)) for name, place in places.items()}
+    assert {name: outcomes[-1] for name, outcomes in found.items()} == dict.fromkeys(names, ("fixed", ""))
+    assert {kind for outcomes in found.values() for kind, _ in outcomes} <= {"fixed", "transient"}
+    assert ended.unit(places["uncounted"])["tries"][-1]["usage"]["micro_usd"] > 100_000, "never counted too low"
+    assert sweep.project.recount() == 0
 
 
 # Codex, pi, Copilot and aider can't count their turns: the clock ends them.

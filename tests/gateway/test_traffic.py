@@ -120,6 +120,7 @@ FAILURES = [
     (Fail(400, "x", "Your credit balance is too low"), FINAL, Error.QUOTA, Error.QUOTA),
     (Fail(404, "not_found_error", "model: nope"), 404, Error.UNKNOWN_MODEL, Error.UNKNOWN_MODEL),
     (Fail(400, "x", "prompt is too long: 250000 tokens > 200000 maximum"), 400, Error.CONTEXT_OVERFLOW, None),
+    (Fail(429, "tokens", "Request too large on tokens per min"), FINAL, Error.CONTEXT_OVERFLOW, None),
     (Fail(400, "invalid_request_error", f"bad {KEY}"), 400, Error.BAD_REQUEST, None),
     (Fail(500, "api_error"), 500, Error.SERVER, None),
 ]
