@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from sweeper.records import Finding
 
@@ -32,7 +33,7 @@ LAYOUT = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Explained:
     """The findings of one path."""
 
@@ -42,21 +43,22 @@ class Explained:
     def of(cls, findings: Iterable[Finding], path: str) -> Explained:
         return cls(tuple(finding for finding in findings if finding.path == path))
 
+    @cached_property
+    def _removing(self) -> tuple[Finding, ...]:
+        """Those that say that something is better gone."""
+        return tuple(one for one in self.findings if REMOVAL.search(f"{one.rule} {one.message}"))
+
     def removal(self, first: int, last: int, name: str = "") -> bool:
         """Whether something in these lines of the base, or called `name`, is said to be better gone."""
-        for finding in self.findings:
-            words = f"{finding.rule} {finding.message}"
-            named = bool(name) and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", finding.message) is not None
-            if (named or first <= finding.line <= last) and REMOVAL.search(words):
-                return True
-        return False
+        return any(
+            first <= finding.line <= last
+            or (name and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", finding.message) is not None)
+            for finding in self._removing
+        )
 
     def dead(self, first: int, last: int) -> int:
         """How many findings in these lines of the base say that something is better gone."""
-        return sum(
-            first <= finding.line <= last and REMOVAL.search(f"{finding.rule} {finding.message}") is not None
-            for finding in self.findings
-        )
+        return sum(first <= finding.line <= last for finding in self._removing)
 
     def naming(self, name: str) -> bool:
         """Whether a finding blames this name."""

@@ -22,6 +22,7 @@ from sweeper.policy.leftovers import broken_rules, leftover_rules, size_rules
 from sweeper.policy.lexical import lexical_rules
 from sweeper.policy.moved import moved_rules
 from sweeper.policy.paths import Scope, denied, is_baseline, is_check_config
+from sweeper.policy.pieces import Pieces
 from sweeper.policy.rules import RULES, Level, Verdict, Violation, verdict
 from sweeper.policy.sections import checks_changed, section_reader
 from sweeper.policy.structure import structure_rules
@@ -109,7 +110,8 @@ def _forged(
 
 
 def _code_rules(path: str, before: bytes, after: bytes, unit: Unit) -> Iterator[Violation]:
-    pair = Pair(Version(path, before), Version(path, after), Explained.of(unit.findings, path))
+    pieces: Pieces = {}
+    pair = Pair(Version(path, before, pieces), Version(path, after, pieces), Explained.of(unit.findings, path))
     yield from _suppressions(pair)
     for rules in CODE_RULES:
         yield from rules(pair)

@@ -17,7 +17,8 @@ class Language:
 
     `contents`: nodes that are a string's content, without its quotes. `blocks`: their named children are statements.
     `calls`: node type -> the field that names what is called. `handlers`: nodes that catch an error.
-    `guards`: nodes that stop with an error. `exits`: statements after which a block's rest never runs.
+    `guards`: nodes that stop with an error. `exits`: statements after which a block's rest never runs. `apart`: what
+    a statement of a module or a class says does not depend on what stands beside it, where everything parses.
     """
 
     name: str
@@ -31,6 +32,7 @@ class Language:
     handlers: frozenset[str] = frozenset()
     guards: frozenset[str] = frozenset()
     exits: frozenset[str] = frozenset()
+    apart: bool = False
 
 
 _JS_DEFINITIONS = {
@@ -65,6 +67,7 @@ def _javascript(name: str, module: str, function: str, definitions: dict[str, st
         handlers=_set("catch_clause"),
         guards=_set("throw_statement"),
         exits=_set("return_statement throw_statement"),
+        apart=True,
     )
 
 
@@ -93,6 +96,7 @@ LANGUAGES: dict[str, Language] = {
             handlers=_set("except_clause"),
             guards=_set("raise_statement"),
             exits=_set("return_statement raise_statement"),
+            apart=True,
         ),
         _javascript("javascript", "tree_sitter_javascript", "language", _JS_DEFINITIONS),
         _javascript("typescript", "tree_sitter_typescript", "language_typescript", _TS_DEFINITIONS),
@@ -113,6 +117,7 @@ LANGUAGES: dict[str, Language] = {
             },
             calls={"call_expression": "function"},
             exits=_set("return_statement"),
+            apart=True,
         ),
         Language(
             "rust",
@@ -158,6 +163,7 @@ LANGUAGES: dict[str, Language] = {
             handlers=_set("catch_clause"),
             guards=_set("throw_statement"),
             exits=_set("return_statement throw_statement"),
+            apart=True,
         ),
         Language(
             "ruby",

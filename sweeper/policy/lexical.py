@@ -34,9 +34,11 @@ AROUND = 3  # unchanged lines that are read with the changed ones, for what span
 def lexical_rules(pair: Pair) -> Iterator[Violation]:
     """A violation for each kind of word or mark of which there is more (or less) than before."""
     before, after = Excerpt.of(pair, old=True), Excerpt.of(pair, old=False)
-    old, new = before.marks(), after.marks()
+    new = after.marks()
+    # Only what the new version says can have become more frequent: most changes say nothing of the kind.
+    old = before.marks(frozenset().union(*(WORSE.get(one, {one}) for one in {mark[:2] for mark in new})))
     found: dict[tuple[str, str], list[int]] = {}
-    for said, spelling in dict.fromkeys(((mark.rule, mark.what), mark.spelling) for mark in new):
+    for said, spelling in dict.fromkeys((mark[:2], mark.spelling) for mark in new):
         rule, _ = said
         if (rule in ONLY_IN_TESTS and not pair.after.test_file) or (rule in NOT_IN_TESTS and pair.after.test_file):
             continue
@@ -90,11 +92,11 @@ class Excerpt:
             if place < len(text)
         ]
 
-    def marks(self) -> list[Mark]:
-        """The words of the excerpt, and all marks of the version's tree."""
+    def marks(self, wanted: frozenset[tuple[str, str]] | None = None) -> list[Mark]:
+        """The words of the excerpt, those in `wanted` or all, and all marks of the version's tree."""
         found = list(self.version.outline.marks) if self.version.outline is not None else []
         for (rule, what), pattern, where in patterns(self.version.language):
-            if where != GONE_FROM_CODE:
+            if where != GONE_FROM_CODE and (wanted is None or (rule, what) in wanted):
                 each = rule in EACH_SPELLING
                 hits = self.find(pattern, literal=where == IN_TEXT)
                 found += [Mark(rule, what, line, spelling if each else "") for line, spelling in hits]
@@ -138,7 +140,7 @@ def _gone(pair: Pair, before: Excerpt, after: Excerpt) -> Iterator[Violation]:
         if where != GONE_FROM_CODE:
             continue
         lines = [line for line, _ in before.find(pattern)]
-        if len(after.find(pattern)) < len(lines):
+        if lines and len(after.find(pattern)) < len(lines):
             touched = [line for line in lines if line in left]
             if not touched or not all(pair.explained.removal(line - 1, line + 1) for line in touched):
                 yield Violation(rule, pair.path, detail=what)

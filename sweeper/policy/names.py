@@ -121,6 +121,11 @@ def _exported(node: Node, name: str, text: str) -> bool:
     return listed is None or name in listed
 
 
+def exported(language: str, text: str) -> frozenset[str] | None:
+    """The names that a module lists as its exports somewhere in it; None where a language or this one has no list."""
+    return _listed(text) if language in JAVASCRIPT else None
+
+
 @lru_cache(maxsize=4)
 def _listed(text: str) -> frozenset[str] | None:
     """The names in a module's lists of exports; None where it exports nothing: then it is a script."""

@@ -2,29 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from dataclasses import dataclass, field
-from itertools import pairwise
-from typing import TYPE_CHECKING
 
-from sweeper.policy.hollow import hollow, squeezed
-from sweeper.policy.languages import LANGUAGES, Language
-from sweeper.policy.marks import NODE_MARKS, Mark, handler, swallowing_call
-from sweeper.policy.names import body_of, called, is_public, is_test, name_of
-from sweeper.policy.trees import parse
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
-
-ASSERTION = re.compile(
-    r"^expect\(.*\)\.|(?:^|[.>])(?:assert\w*|refute\w*|must_\w+|wont_\w+|EXPECT_\w+|ASSERT_\w+|CHECK\w*|REQUIRE\w*"
-    r"|Error|Errorf|Fatal|Fatalf|Fail|FailNow|fail|should\w*)!?$|^(?:assert|require|expect)\.|^pytest\.(?:raises"
-    r"|warns|fail)$"
-    r"|^(?:to|not_to|to_not|verify)$",
-    re.DOTALL,
-)
-_LOOPS = ("program", "module", "source_file", "translation_unit")
+from sweeper.policy.hollow import hollow
+from sweeper.policy.marks import Mark
 
 
 @dataclass(slots=True)
@@ -60,11 +42,19 @@ class Definition:
     def short(self) -> str:
         return self.name.rsplit(".", 1)[-1]
 
+    def moved(self, offset: int, lines: int) -> Definition:
+        """The same, so many bytes and lines further down."""
+        return Definition(
+            self.name, self.kind, self.public, self.test, self.first + lines, self.head + lines, self.last + lines,
+            self.start + offset, self.end + offset, self.statements, self.has_body, self.size, self.local,
+            self.annotations, self.guards, [(text, line + lines) for text, line in self.assertions],
+        )  # fmt: skip
+
 
 @dataclass(slots=True)
 class Outline:
     """`text`: the source as Latin-1, so that offsets are the tree's; `code`: the same with comments and contents of
-    strings blanked. `broken`: lines that the grammar does not understand. `calls`: what is called how often.
+    strings blanked. `broken`: lines that the grammar does not understand. `called`: what is called, `calls`: how often.
     `top`: what stands in no definition.
     """
 
@@ -76,21 +66,14 @@ class Outline:
     definitions: list[Definition] = field(default_factory=list)
     marks: list[Mark] = field(default_factory=list)
     broken: list[int] = field(default_factory=list)
+    called: list[str] = field(default_factory=list)
     calls: Counter[str] = field(default_factory=Counter)
     top: Definition = field(default_factory=lambda: Definition("", "scope", True, False, 1, 0, 1, 0, 0))
 
 
-def outline(name: str, data: bytes, test_file: bool) -> Outline | None:
-    """The outline of `data` (line feeds only) in the language `name`; None without a tree."""
-    tree = parse(name, data)
-    if tree is None:
-        return None
-    language = LANGUAGES[name]
-    found = Outline(name, data.decode("latin-1"))
-    _Walk(language, found, test_file, tree.root_node.has_error).run(tree.root_node)
-    found.code = blanked(found.text, sorted(found.comments + found.strings))
-    found.definitions.sort(key=lambda one: one.start)
-    return found
+def blank(text: str) -> str:
+    """Blanks, but for line feeds, in place of a text."""
+    return "\n".join([" " * len(line) for line in text.split("\n")]) if "\n" in text else " " * len(text)
 
 
 def blanked(text: str, spans: list[tuple[int, int]]) -> str:
@@ -98,196 +81,6 @@ def blanked(text: str, spans: list[tuple[int, int]]) -> str:
     parts, last = [], 0
     for start, end in spans:
         if start >= last:
-            parts += [text[last:start], re.sub(r"[^\n]", " ", text[start:end])]
+            parts += [text[last:start], blank(text[start:end])]
             last = end
     return "".join([*parts, text[last:]])
-
-
-class _Walk:
-    def __init__(self, language: Language, found: Outline, test_file: bool, broken: bool) -> None:
-        self._language = language
-        self._found = found
-        self._test_file = test_file
-        self._broken = broken
-        self._marks = NODE_MARKS.get(language.name, {})
-        self._seen: set[int] = set()  # where statements with an assertion start
-
-    def run(self, root: Node) -> None:
-        top = Definition("", "scope", True, self._test_file, 1, 0, root.end_point[0] + 1, 0, root.end_byte)
-        self._found.top = top
-        stack = [(root, top)]
-        while stack:
-            node, owner = stack.pop()
-            kind = node.type
-            if kind in self._language.comments:
-                self._found.comments.append((node.start_byte, node.end_byte))
-                continue
-            if kind in self._language.contents:
-                self._found.strings.append((node.start_byte, node.end_byte))
-                continue
-            if self._broken and (node.is_error or node.is_missing):
-                self._found.broken.append(node.start_point[0] + 1)
-            owner = self._look(node, kind, owner)
-            children = node.children if self._broken else node.named_children
-            if kind in self._language.blocks:
-                self._block(children, owner)
-            stack += [(child, owner) for child in children]
-
-    def _look(self, node: Node, kind: str, owner: Definition) -> Definition:
-        """What a node says by itself; whose the nodes below it are."""
-        language, text = self._language, self._found.text
-        if role := language.definitions.get(kind):
-            owner = self._define(node, role, owner) or owner
-        elif kind in language.calls:
-            name = called(node, language, text)
-            self._found.calls[name] += 1
-            if (made := self._test_call(node, name, owner)) is not None:
-                owner = made
-            if (mark := swallowing_call(language.name, node, name, text)) is not None:
-                self._found.marks.append(mark)
-            if ASSERTION.search(name):
-                self._assertion(node, owner)
-        elif kind == "assert_statement":
-            self._assertion(node, owner)
-        elif kind in language.handlers:
-            self._found.marks += handler(language.name, node, text, self._statements)
-        if kind in _ANNOTATIONS:
-            owner.annotations += 1
-        elif kind in _CONDITIONS and self._leaves(node):
-            owner.guards += 1
-        if (look := self._marks.get(kind)) is not None and (said := look(node, text)) is not None:
-            self._found.marks.append(Mark(*said, node.start_point[0] + 1))
-        return owner
-
-    def _leaves(self, node: Node) -> bool:
-        """Whether a condition guards what follows: all that it does is to leave."""
-        done = node.child_by_field_name("consequence") or node.child_by_field_name("body")
-        if done is None or node.child_by_field_name("alternative") is not None:
-            return False
-        while done.named_children and done.type in (*self._language.blocks, *_PLAIN):
-            done = done.named_children[-1]
-        return done.type in self._language.exits or done.type in ("continue_statement", "next")
-
-    def _define(self, node: Node, role: str, owner: Definition) -> Definition | None:
-        text = self._found.text
-        name, role, body = name_of(node, role, self._language.name, text)
-        if not name:
-            return None
-        local = owner.local or owner.kind in ("function", "test")
-        if role == "value" and (local or owner.kind == "class"):
-            return None
-        outer = node.parent if node.parent is not None and node.parent.type in _WRAPPERS else node
-        made = Definition(
-            f"{owner.name}.{name}" if owner.name else name,
-            role,
-            not local and owner.public and is_public(node, name, self._language.name, text),
-            is_test(node, name, self._language.name, text, self._test_file) or (owner.test and owner.kind != "scope"),
-            outer.start_point[0] + 1,
-            node.start_point[0] + 1,
-            node.end_point[0] + 1,
-            outer.start_byte,
-            node.end_byte,
-            local=local,
-        )
-        if role == "function":
-            body = body or body_of(node)
-            made.has_body = body is not None
-            made.statements = self._statements(body) if body is not None else ()
-        self._found.definitions.append(made)
-        return made
-
-    def _test_call(self, node: Node, name: str, owner: Definition) -> Definition | None:
-        """`it("does x", () => ...)`: a definition by a call."""
-        if self._language.name not in ("javascript", "typescript", "tsx", "ruby") or not _TEST_CALL.match(name):
-            return None
-        arguments = node.child_by_field_name("arguments")
-        first = arguments.named_children[0] if arguments is not None and arguments.named_children else None
-        if first is None or "string" not in first.type:
-            return None
-        title = self._found.text[first.start_byte + 1 : first.end_byte - 1]
-        block = node.child_by_field_name("block") or (arguments.named_children[-1] if arguments is not None else None)
-        body = body_of(block) if block is not None else None
-        line = node.start_point[0] + 1
-        made = Definition(
-            f"{owner.name}.{title}" if owner.name else title, "test", True, True,
-            line, line, node.end_point[0] + 1, node.start_byte, node.end_byte,
-        )  # fmt: skip
-        made.has_body = body is not None and not _SUITE.match(name)
-        made.statements = self._statements(body) if body is not None else ()
-        self._found.definitions.append(made)
-        return made
-
-    def _statements(self, body: Node) -> tuple[str, ...]:
-        """The outermost statements of a body, without blanks, comments and docstring."""
-        children = body.named_children
-        if len(children) == 1 and children[0].type in ("statement_list", "body_statement"):
-            body, children = children[0], children[0].named_children
-        if body.type not in self._language.blocks and body.type != "then":
-            return (squeezed(self._found.text[body.start_byte : body.end_byte]),)
-        texts = []
-        for child in children:
-            if child.type in self._language.comments or child.type in ("heredoc_body", "empty_statement"):
-                continue
-            inner = child.named_children
-            if child.type == "expression_statement" and len(inner) == 1 and inner[0].type == "string":
-                continue
-            condition = "if:" if child.type in ("if_modifier", "unless_modifier") else ""
-            texts.append(condition + squeezed(self._found.text[child.start_byte : child.end_byte]))
-        return tuple(texts)
-
-    def _block(self, children: list[Node], owner: Definition) -> None:
-        comments, exits = self._language.comments, self._language.exits
-        statements = [one for one in children if one.is_named and one.type not in comments]
-        owner.size += len(statements)
-        for before, after in pairwise(statements):
-            inner = (
-                before.named_children[0] if before.type == "expression_statement" and before.named_children else before
-            )
-            if inner.type in exits and after.type not in _REACHED:
-                self._found.marks.append(
-                    Mark("code_disabled", "statements that are never reached", after.start_point[0] + 1)
-                )
-
-    def _assertion(self, node: Node, owner: Definition) -> None:
-        """The whole statement of an assertion, once."""
-        top = node
-        while (parent := top.parent) is not None and parent.type not in self._language.blocks:
-            if parent.type in _CARRIERS or parent.type in _LOOPS:
-                break
-            top = parent
-        if top.start_byte in self._seen:
-            return
-        self._seen.add(top.start_byte)
-        text = self._found.text[top.start_byte : top.end_byte]
-        outer = top.parent.parent if top.parent is not None else None
-        if self._language.name in ("go", "c", "cpp"):
-            while outer is not None and outer.type in ("block", "statement_list", "compound_statement"):
-                outer = outer.parent
-            condition = (
-                outer.child_by_field_name("condition") if outer is not None and outer.type == "if_statement" else None
-            )
-            if condition is not None:
-                text = self._found.text[condition.start_byte : condition.end_byte] + ":" + text
-        owner.assertions.append((" ".join(text.split()), top.start_point[0] + 1))
-
-
-_ANNOTATIONS = frozenset({"type", "type_annotation"})
-_CONDITIONS = frozenset({"if_statement", "if_expression", "if", "unless", "if_modifier", "unless_modifier"})
-_PLAIN = frozenset({"expression_statement", "then", "block", "statement_list"})
-_TEST_CALL = re.compile(
-    r"(?:f|x)?(?:it|test|specify|example|scenario|describe|context|suite|feature|RSpec\.describe)(?![\w])"
-)
-_SUITE = re.compile(r"(?:f|x)?(?:describe|context|suite|feature|RSpec\.describe)(?![\w])")
-_WRAPPERS = frozenset({"decorated_definition", "export_statement", "lexical_declaration", "template_declaration"})
-_CARRIERS = frozenset({
-    "arrow_function", "function_expression", "lambda", "with_item", "with_clause", "do_block", "block",
-    "body_statement",
-    "function", "lambda_expression", "closure_expression", "func_literal", "statement_list", "block_body",
-})  # fmt: skip
-_REACHED = frozenset({
-    "function_declaration", "class_declaration", "break_statement", "labeled_statement", "case_statement",
-    "else_clause",
-    "function_item", "generator_function_declaration", "rescue", "ensure", "else", "switch_default", "switch_case",
-    "function_definition", "struct_item", "enum_item", "use_declaration", "const_item", "interface_declaration",
-    "type_alias_declaration", "preproc_call", "attribute_item", "ERROR", "preproc_else", "case_item", "elif_clause",
-})  # fmt: skip

@@ -90,7 +90,7 @@ def _removed(pair: Pair, before: Outline, after: Outline, matched: Matched, dead
     for one in matched.gone:
         inner = one.local or one.name.rpartition(".")[0] in names
         if id(one) not in dead and not inner and one.name not in left:
-            heir = _heir(one, words_of(before, one), words)
+            heir = _heir(one, words_of(before, one), words) if words else None
             rule = _fate(one, heir, one.short in shorts, one.short.rstrip("=") in bound)
             lines[rule].append(one.head)
     for rule, what in _FATES.items():

@@ -66,6 +66,12 @@ def term_rules(pair: Pair) -> Iterator[Violation]:
         return
     old_lines, new_lines = pair.before.without_comments.split("\n"), pair.after.without_comments.split("\n")
     changes = []
+    if all(
+        _length(old_lines[hunk.before - 1 : hunk.before_end - 1]) > _MOST
+        or _length(new_lines[hunk.after - 1 : hunk.after_end - 1]) > _MOST
+        for hunk in pair.hunks
+    ):
+        return  # no wording anywhere
     for hunk in pair.hunks:
         before = "\n".join(old_lines[hunk.before - 1 : hunk.before_end - 1])
         after = "\n".join(new_lines[hunk.after - 1 : hunk.after_end - 1])
@@ -95,15 +101,19 @@ def _is_code(version: Version) -> bool:
 def _terms(text: str) -> Counter[str]:
     """Its words, numbers and signs, spelt alike where they mean the same; no brackets, quotes or separators."""
     found: Counter[str] = Counter()
-    for term in _TERM.findall(_PREFIX.sub(" ", text)):
+    for term, times in Counter(_TERM.findall(_PREFIX.sub(" ", text))).items():
         if term[0].isdigit():
             term = _number(term)
         elif term.startswith("is") and term != "is" and term[2:].lstrip() == "not" and term[2].isspace():
             term = "!="
         elif term.lower() in _TRUTH or term.lower() in _SAME:
             term = _SAME.get(term.lower(), term.lower())
-        found[_SAME.get(term, term)] += 1
+        found[_SAME.get(term, term)] += times
     return found
+
+
+def _length(lines: list[str]) -> int:
+    return sum(map(len, lines)) + len(lines) - 1
 
 
 def _number(term: str) -> str:

@@ -15,14 +15,20 @@ from sweeper.policy.hollow import squeezed
 from sweeper.policy.languages import language_of
 from sweeper.policy.lines import Hunk, hunks
 from sweeper.policy.names import is_test_file
-from sweeper.policy.outline import Outline, blanked, outline
+from sweeper.policy.outline import Outline, blanked
+from sweeper.policy.pieces import Pieces
+from sweeper.policy.walk import outline
 
 
 class Version:
-    """A text: `data` with line feeds only, `text` the same as Latin-1, so that an offset is a byte's."""
+    """A text: `data` with line feeds only, `text` the same as Latin-1, so that an offset is a byte's.
 
-    def __init__(self, path: str, data: bytes) -> None:
+    `pieces`: statements that were read already, in this or another version of the file.
+    """
+
+    def __init__(self, path: str, data: bytes, pieces: Pieces | None = None) -> None:
         self.path = path
+        self._pieces = pieces
         self.data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         self.text = self.data.decode("latin-1")
         self.test_file = is_test_file(path)
@@ -30,7 +36,7 @@ class Version:
 
     @cached_property
     def outline(self) -> Outline | None:
-        return outline(self.language, self.data, self.test_file)
+        return outline(self.language, self.data, self.test_file, self._pieces)
 
     @cached_property
     def lines(self) -> list[str]:

@@ -19,8 +19,8 @@ from sweeper.policy.judge import judge
 from sweeper.policy.languages import LANGUAGES
 from sweeper.policy.lexical import patterns
 from sweeper.policy.lines import hunks
-from sweeper.policy.outline import outline
 from sweeper.policy.trees import MOST, parse
+from sweeper.policy.walk import outline
 from sweeper.policy.wire import judge_rows, verdict_of
 from sweeper.records import Change, Finding, Unit
 
