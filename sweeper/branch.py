@@ -4,34 +4,63 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sweeper.errors import GitFailed
+from sweeper.errors import GitFailed, LedgerFailed, SweeperError
 from sweeper.ledger.contract import Ledger, Run
 from sweeper.repo import Repo
 
 BRANCH = "sweeper/{sweep}"
 
 
+async def set_down(
+    run: Run, repo: Repo, ledger: Ledger, say: Callable[[str], None], *, dry_run: bool
+) -> SweeperError | None:
+    """Show the run's tip as a branch (a dry run: keep it); why that was not possible. Raises LedgerFailed."""
+    try:
+        await (keep(run, repo) if dry_run else show(run, repo, ledger, say))
+    except LedgerFailed:
+        raise
+    except SweeperError as problem:  # of this run alone: the others' branches can still be set
+        return problem
+    return None
+
+
 async def show(run: Run, repo: Repo, ledger: Ledger, say: Callable[[str], None]) -> None:
-    """Show the run's tip as a branch. One that somebody else has moved is left alone: we take a name of our own."""
+    """Show the run's tip as a branch. One that somebody else has moved, works on, or whose name cannot be, is left
+    alone: we take a name of our own. Raises SweeperError if no branch can be set; a later call may.
+    """
     notes = await ledger.notes(run.id)
     if run.tip == run.base or notes.get("branch_of") == run.tip:
         return
-    name = notes.get("branch") or BRANCH.format(sweep=run.sweep)
+    usual = BRANCH.format(sweep=run.sweep)
     tip = await _signed(run, repo, say)
-    old = await repo.branch(name)
-    if old is not None and not await _ours(old, run, repo, ledger):
-        say(f"{run.sweep}: {name} holds commits that are not ours; it stays as it is")
-        name = f"{BRANCH.format(sweep=run.sweep)}-{run.id}"
+    first = notes.get("branch") or usual
+    for name in (first, f"{usual}-{run.id}", f"{usual.replace('/', '-')}-{run.id}"):
         old = await repo.branch(name)
-    await repo.update_branch(name, tip, old)
-    for key, value in (("branch", name), ("branch_tip", tip), ("branch_of", run.tip)):
-        await ledger.note(run.id, key, value)
+        if why := await _closed(name, old, run, repo, ledger):
+            if name == first:
+                say(f"{run.sweep}: {why}; it stays as it is, and what was fixed gets a branch of its own")
+            continue
+        await repo.update_branch(name, tip, old)
+        for key, value in (("branch", name), ("branch_tip", tip), ("branch_of", run.tip)):
+            await ledger.note(run.id, key, value)
+        return
+    raise SweeperError(
+        f"no branch can show what run {run.id} has fixed: each name is taken",
+        hint="rename the branches that are in the way, then `sweeper resume`",
+    )
 
 
 async def keep(run: Run, repo: Repo) -> None:
     """Keep the run's tip from being cleaned away, under a ref of ours; no branch is made or moved."""
     if run.tip != run.base:
         await repo.create_ref(f"refs/sweeper/{run.id}/tip/{run.tip}", run.tip)
+
+
+async def _closed(name: str, old: str | None, run: Run, repo: Repo, ledger: Ledger) -> str:
+    """Why a branch, now at `old`, is not ours to set; "" if it is."""
+    if old is not None and not await _ours(old, run, repo, ledger):
+        return f"{name} holds commits that are not ours"
+    return await repo.branch_in_use(name)
 
 
 async def _ours(commit: str, run: Run, repo: Repo, ledger: Ledger) -> bool:

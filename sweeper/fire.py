@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import anyio
 
 from sweeper import agents
-from sweeper.branch import keep, show
+from sweeper.branch import set_down
 from sweeper.budget import Budget
 from sweeper.classify import MONEY
 from sweeper.commands import argv
@@ -47,7 +47,8 @@ DRY_RUN = "dry_run"  # the note of a run that moves no branch: Order.dry_run
 
 @dataclass(frozen=True)
 class Fired:
-    """What came of a fire. `ended` says why it ended when that is no sweep's own end. `problems`: of publishing.
+    """What came of a fire. `ended` says why it ended when that is no sweep's own end. `problems`: of
+    showing a branch (its run is unfinished then) and of publishing.
 
     `rendered`: of a dry run, in the place of `pull_requests`.
     """
@@ -255,22 +256,22 @@ async def _watch_lease(ledger: Ledger, stop: anyio.Event) -> None:
 async def _finish(sweeps: Sequence[Sweep], drained: Drained, order: Order, tools: Tools, hooks: Hooks) -> Fired:
     """Land what is verified, move the branches (a dry run: none), report."""
     reports = []
+    problems: list[SweeperError] = []
     for sweep in sweeps:
         if drained.why in (Why.LIMIT, Why.STOPPED) and sweep.run.phase == "fanout":
             await sweep.close()
         ended = "" if drained.why is Why.CANCELLED else drained.reason or str(drained.why)
         if drained.why is Why.DRAINED and not sweep.drained:
             ended = MAX_ROUNDS
+        # shown first: a run that ended is not gone on with, so whoever dies in between must leave an unfinished one
+        if problem := await set_down(sweep.run, tools.repo, tools.ledger, hooks.say, dry_run=bool(order.dry_run)):
+            problems.append(problem)
+            ended = ""
         if ended:
             await tools.ledger.end_run(sweep.run.id, ended)
-        if order.dry_run:
-            await keep(sweep.run, tools.repo)
-        else:
-            await show(sweep.run, tools.repo, tools.ledger, hooks.say)
         reports.append(await build(tools.ledger, replace(sweep.run, ended=ended)))
-    code = _exit_code(reports, drained)
+    code = max((_exit_code(reports, drained), *(problem.exit_code for problem in problems)))
     published: list[Published] = []
-    problems: list[SweeperError] = []
     if tools.publisher is not None and drained.why is not Why.CANCELLED:
         for sweep, report in zip(sweeps, reports, strict=True):
             try:

@@ -14,6 +14,7 @@ from sweeper.sandbox.contract import WORK
 
 _DRIVE = re.compile(r"^[A-Za-z]:[\\/]")
 _NO_FILE = frozenset({"", "-", "<stdin>", "stdin", "<unknown>", "<string>"})
+LOST = "\ufffd"  # what stands for bytes that are no Unicode
 LINK_MODE = 0o120000
 SUBMODULE_MODE = 0o160000
 
@@ -55,6 +56,7 @@ class Resolver:
         self._listing = listing
         self._checkouts = [c.replace("\\", "/").rstrip("/") for c in (*checkouts, *([foreign] if foreign else []))]
         self._known: dict[str, tuple[str, SkipReason | None]] = {}
+        self._replaced: dict[str, str] | None = None
 
     def resolve(self, printed: str) -> tuple[str, SkipReason | None]:
         """(repository path, None), or (what was printed, the reason it is none of ours to work on).
@@ -73,7 +75,19 @@ class Resolver:
         for path in candidates:
             if self._listing is None or entry_reason(path, self._listing) is not SkipReason.MISSING:
                 return path, None
+            if LOST in path and (real := self._lossy().get(path)):
+                return real, None
         return (candidates[0], SkipReason.MISSING) if candidates else (printed, SkipReason.OUTSIDE)
+
+    def _lossy(self) -> dict[str, str]:
+        """What a linter that knows only Unicode prints of another path -> the path, "" for one that is ambiguous."""
+        if self._replaced is None:
+            self._replaced = {}
+            for path in map(os.fsdecode, self._listing or ()):
+                printed = os.fsencode(path).decode("utf-8", "replace")
+                if printed != path:
+                    self._replaced[printed] = "" if printed in self._replaced else path
+        return self._replaced
 
     def _inside(self, spelling: str) -> Iterable[str]:
         if is_absolute(spelling):

@@ -7,7 +7,13 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from sweeper.errors import SweeperError
 from sweeper.report.escape import terminal
+
+
+class Unread(SweeperError):
+    """Results that could not be printed."""
+
 
 LINE = 2000  # characters of one line of progress
 
@@ -61,5 +67,11 @@ class Console:
     def result(self, text: str) -> None:
         """A result; its untrusted parts were escaped by who made it."""
         data = text if text.endswith("\n") else text + "\n"
-        sys.stdout.buffer.write(data.encode(sys.stdout.encoding or "utf-8", "backslashreplace"))
-        sys.stdout.flush()
+        try:
+            sys.stdout.buffer.write(data.encode(sys.stdout.encoding or "utf-8", "backslashreplace"))
+            sys.stdout.flush()
+        except BrokenPipeError:
+            raise
+        except OSError as problem:
+            hint = "the work itself is done and stored: `sweeper report` prints it again"
+            raise Unread(f"the results could not be written to stdout: {problem}", hint=hint) from problem

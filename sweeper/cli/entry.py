@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import click
 
-from sweeper.cli.console import Console
+from sweeper.cli.console import Console, Unread
 from sweeper.cli.group import sweeper
 from sweeper.errors import SweeperError
 
@@ -20,6 +20,7 @@ INTERRUPTED = 128 + signal.SIGINT
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line (without the program's name); the exit code."""
+    open_streams()
     console = Console()
     try:
         code = sweeper.main(args=argv, prog_name="sweeper", standalone_mode=False, obj=console)
@@ -35,10 +36,31 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (BrokenPipeError, SystemExit):
         # Whoever read our results has gone (click turns that into an exit of its own, with the code of remaining
         # findings); the interpreter must not complain about it once more at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        give_up_stdout()
         return PIPE_CLOSED
+    except Unread as problem:
+        give_up_stdout()
+        return failed(problem, console)
     except Exception as problem:
         return failed(problem, console)
+
+
+def open_streams() -> None:
+    """Give every standard stream that was closed for us the null device.
+
+    Otherwise the next file that is opened, the ledger perhaps, gets its number, and what is printed goes into it.
+    """
+    for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # the lowest number that is free: this one
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115
+
+
+def give_up_stdout() -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def failed(problem: Exception, console: Console) -> int:

@@ -81,9 +81,9 @@ def sweep_names(ctx: click.Context, param: click.Parameter, incomplete: str) -> 
     from sweeper import configfile
     from sweeper.errors import SweeperError
 
-    here = Path.cwd()
-    top = next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)
     try:
+        here = Path.cwd()
+        top = next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)
         loaded = configfile.load(top, explicit=ctx.params.get("config"), environ=os.environ, overrides={})
     except (SweeperError, OSError):
         return []

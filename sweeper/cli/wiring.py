@@ -17,7 +17,7 @@ import anyio
 from sweeper import agents
 from sweeper.cli.console import Console
 from sweeper.config import KEYS, Config, SandboxConfig, SweepConfig
-from sweeper.errors import CheckBroken, NoSandbox, SandboxFailed
+from sweeper.errors import CheckBroken, ConfigError, NoSandbox, SandboxFailed
 from sweeper.forge.token import NAMES
 from sweeper.ledger import make_owner, open_ledger
 from sweeper.ledger.contract import Ledger
@@ -41,7 +41,7 @@ PROMPTS = Path(".sweeper/prompts")  # a project's own templates, below its top
 @asynccontextmanager
 async def repository(start: Path | None = None) -> AsyncIterator[Repo]:
     """The repository of the working folder. Raises ConfigError if there is none."""
-    async with await Repo.open(start or Path.cwd()) as repo:
+    async with await Repo.open(start or here()) as repo:
         yield repo
 
 
@@ -56,7 +56,7 @@ async def untouched_repository() -> AsyncIterator[Repo]:
     state = Path(tempfile.mkdtemp(prefix="sweeper-plan-"))
     kept = False
     try:
-        async with await Repo.open(Path.cwd(), state) as repo:
+        async with await Repo.open(here(), state) as repo:
             yield repo
     except CheckBroken as problem:
         kept = str(state) in str(problem)  # it names the logs, for a person to read
@@ -130,6 +130,14 @@ def forget_keys(config: Config) -> None:
     """Take keys and tokens out of this process's environment; the console keeps what it was started with."""
     for name in {*KEYS, *NAMES, config.pull_request.token, *(each.key for each in config.provider.values())}:
         os.environ.pop(name, None)
+
+
+def here() -> Path:
+    """The folder that we were started in. Raises ConfigError if it is gone."""
+    try:
+        return Path.cwd()
+    except FileNotFoundError as problem:
+        raise ConfigError("the current folder is no more", hint="go to your repository: `cd /the/path`") from problem
 
 
 def store() -> Path:

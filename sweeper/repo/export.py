@@ -8,9 +8,9 @@ from pathlib import Path
 
 from anyio import to_thread
 
-from sweeper.errors import GitFailed
+from sweeper.errors import ConfigError, GitFailed, SweeperError
 from sweeper.records import Listing
-from sweeper.repo.objects import GITLINK
+from sweeper.repo.objects import GITLINK, MISSING
 from sweeper.repo.run import Git
 
 # Files older than the index need no second look by `git status`, and an edit of the same size within the same
@@ -59,7 +59,7 @@ class CommitTree:
 
         Files are 0644 or 0755, submodules empty directories, modification times one fixed past second. `.git` has
         one commit on branch `main`, all its objects in one pack, no remote, no hooks, and a fresh index.
-        Raises GitFailed.
+        Raises ConfigError if this clone has not all of it, GitFailed.
         """
         await to_thread.run_sync(self._write, directory)
 
@@ -76,13 +76,30 @@ class CommitTree:
         # Deltas and compressed data are reused as they are, what is loose is stored plain: the cheapest to write, and
         # then to read once more for the files.
         pack = ("pack-objects", "--revs", "--quiet", "--window=0", "--delta-base-offset", "--compression=0")
-        self.git.run(*pack, os.fspath(git_dir / "objects" / "pack" / "pack"), stdin=self.tree.encode() + b"\n")
+        try:
+            self.git.run(*pack, os.fspath(git_dir / "objects" / "pack" / "pack"), stdin=self.tree.encode() + b"\n")
+        except GitFailed as problem:
+            raise self._explained(problem) from problem
         head = (
             f"tree {self.tree}\nauthor {NAME} <{EMAIL}> {WRITTEN} +0000\n"
             f"committer {NAME} <{EMAIL}> {WRITTEN} +0000\n\nbase\n"
         )
         made = Git(git_dir).run("hash-object", "-w", "-t", "commit", "--stdin", stdin=head.encode())
         (git_dir / "refs" / "heads" / "main").write_bytes(made)
+
+    def _explained(self, problem: GitFailed) -> SweeperError:
+        """Why the tree could not be packed: a clone without all of it, a damaged one, or what git said."""
+        files = [(path, entry.oid) for path, entry in self.listing.items() if entry.mode != GITLINK]
+        asked = "".join(f"{oid}\n" for _, oid in files).encode()
+        rows = self.git.run("cat-file", "--batch-check", stdin=asked).splitlines()
+        gone = [path for (path, _), row in zip(files, rows, strict=True) if row.endswith(b" missing")]
+        if not gone:
+            problem.hint = problem.hint or MISSING
+            return problem
+        example = gone[0].decode("utf-8", "backslashreplace")
+        return ConfigError(
+            f"{len(gone)} files of {self.commit} are missing or damaged in this clone, such as {example}", hint=MISSING
+        )
 
     def _check_out(self, git_dir: Path, directory: Path) -> None:
         git = Git(git_dir, directory)

@@ -123,7 +123,10 @@ class Objects:
         return self.write("tree", [data])[0]
 
 
-MISSING = "a partial clone or a damaged repository: `git fsck`, or fetch the whole history's objects"
+MISSING = (
+    "`git fetch --refetch --no-filter` brings what a partial clone left out (nothing is fetched unasked); "
+    "`git fsck` names what is damaged"
+)
 
 
 def header(stream: BufferedReader) -> Info | None:

@@ -16,14 +16,16 @@ from sweeper.repo.run import Child, Git, line, lock_hint
 
 OURS = "refs/sweeper/"
 WAIT = 120.0  # seconds for another process to finish its write
+# Where git remembers the branch that a rebase or a bisection will return to.
+PAUSED = ("rebase-merge/head-name", "rebase-apply/head-name", "BISECT_START")
 NAME = re.compile(r"refs/sweeper(/[A-Za-z0-9_][A-Za-z0-9._+=-]*)+")
 
 
 class Refs:
-    """`git` is bound to the user's repository; `zero`: the id that stands for "no object"."""
+    """`git` is bound to the user's repository, whose worktrees share `common`; `zero`: the id for "no object"."""
 
-    def __init__(self, git: Git, lock: Path, zero: str) -> None:
-        self._git, self._path, self._zero = git, lock, zero
+    def __init__(self, git: Git, common: Path, lock: Path, zero: str) -> None:
+        self._git, self._common, self._path, self._zero = git, common, lock, zero
         self._updates = Child(git, "update-ref", "--no-deref", "-m", "sweeper", "--stdin", "-z", cwd=lock.parent)
 
     def close(self) -> None:
@@ -83,7 +85,7 @@ class Refs:
     def move_branch(self, name: str, new: str, expected: str | None) -> None:
         """Set a branch if it is where it is expected (None: it does not exist).
 
-        Raises SweeperError if it is checked out in a worktree or is elsewhere.
+        Raises SweeperError if it is worked on in a worktree or is elsewhere.
         """
         ref = self._branch_ref(name)
         with self.writing():
@@ -93,14 +95,24 @@ class Refs:
                     f"branch {name} is at {now or 'no commit'}, {expected or 'no commit'} was expected",
                     hint="somebody moved it meanwhile: rename or delete that branch and run again",
                 )
-            if place := self.checked_out(ref):
-                raise SweeperError(
-                    f"branch {name} is checked out in {place}",
-                    hint="its files would no longer match it: switch that worktree to another branch and run again",
-                )
+            if why := self.in_use(name):
+                raise SweeperError(why, hint="leave that branch, or rename what is in the way, and run again")
             self._update([f"update {ref}\0{new}\0{expected or self._zero}\0"])
 
-    def checked_out(self, ref: str) -> str | None:
+    def in_use(self, name: str) -> str:
+        """Why a branch must not be moved or made by us, "" if nothing forbids it."""
+        ref = self._branch_ref(name)
+        if place := self._checked_out(ref):
+            return f"branch {name} is checked out in {place}"
+        if (folder := self._paused_on(name)) is not None:
+            return f"branch {name} is in the middle of a rebase or a bisection in {folder}"
+        above = ["/".join(name.split("/")[:depth]) for depth in range(1, name.count("/") + 1)]
+        below = self._git.run("for-each-ref", "--count=1", "--format=%(refname:lstrip=2)", f"{ref}/").decode().split()
+        if other := next(filter(self.branch, above), None) or next(iter(below), None):
+            return f"there is a branch {other}, beside which git allows none that is named {name}"
+        return ""
+
+    def _checked_out(self, ref: str) -> str | None:
         """The worktree in which a branch is checked out, or None. A bare repository's HEAD checks out nothing."""
         place, bare = "", False
         for row in self._git.run("worktree", "list", "--porcelain", "-z").decode("utf-8", "replace").split("\0"):
@@ -111,6 +123,18 @@ class Refs:
                 bare = True
             elif word == "branch" and value == ref and not bare:
                 return place
+        return None
+
+    def _paused_on(self, name: str) -> Path | None:
+        """The git directory of a worktree whose HEAD left the branch for a while and goes back to it, or None."""
+        for folder in (self._common, *self._common.glob("worktrees/*")):
+            for file in PAUSED:
+                try:
+                    said = (folder / file).read_text("utf-8", "surrogateescape")
+                except OSError:
+                    continue
+                if said.strip().removeprefix("refs/heads/") == name:
+                    return folder
         return None
 
     def _branch_ref(self, name: str) -> str:

@@ -50,7 +50,7 @@ class Repo:
         empty = EMPTY_TREE[place.object_format]
         self._objects = Objects(self._private, self._scratch, len(empty) // 2)
         self._writer = Writer(self._private, self._objects, Trees(self._objects, empty), empty)
-        self._refs = Refs(self._real, place.state / "writer.lock", "0" * len(empty))
+        self._refs = Refs(self._real, place.common, place.state / "writer.lock", "0" * len(empty))
         self._rules = Rules(self._private.git_dir or place.state, self._scratch, self._objects)
         self._listings: dict[str, Listing] = {}
 
@@ -287,9 +287,13 @@ class Repo:
         """The commit of a branch, or None."""
         return await to_thread.run_sync(self._refs.branch, name)
 
+    async def branch_in_use(self, name: str) -> str:
+        """Why a branch must not be set: a worktree works on it, another one is in the way; "" if it may."""
+        return await to_thread.run_sync(self._refs.in_use, name)
+
     async def update_branch(self, name: str, new: str, expected_old: str | None) -> None:
         """Set a branch that is at `expected_old` (None: does not exist).
 
-        Raises SweeperError if it is elsewhere or checked out in a worktree, ConfigError for a bad name.
+        Raises SweeperError if it is elsewhere or worked on in a worktree, ConfigError for a bad name.
         """
         await to_thread.run_sync(self._refs.move_branch, name, new, expected_old)

@@ -74,6 +74,7 @@ class Confinement:
         self._rules = b""
         self._groups: cgroup.Groups | None = None
         self._places: queue.SimpleQueue[Place] = queue.SimpleQueue()
+        self._made = 0
         self._cleaner = ThreadPoolExecutor(2, thread_name_prefix="sandbox-cleaner")
         self._roots: dict[tuple[str, ...], str] = {}
 
@@ -102,9 +103,6 @@ class Confinement:
         if sys.maxsize > 1 << 32:  # a 32-bit system on such a kernel would be a foreign one
             self._rules = seccomp.build(os.uname().machine, watched=not self.grouped)
         self._register.open(self._groups.folders if self._groups is not None else [])
-        # Two more than slots: a place is cleaned in the background, and nobody should wait for that.
-        for number in range(self._slots + 2):
-            self._places.put(Place(number, self._groups.group(number) if self._groups is not None else None))
         return namespace
 
     @property
@@ -143,7 +141,11 @@ class Confinement:
         """
         namespace = self.start()
         self._register.reserve(spec)
-        place = self._places.get()
+        try:
+            place = self._take()
+        except SandboxFailed:
+            self._register.leave(spec)
+            raise
         try:
             argv = self._made_ready(namespace, spec, place, writable)
             return self._watched(namespace, spec, stop, place, argv), harvest(place.fd)
@@ -153,6 +155,19 @@ class Confinement:
                 self._cleaner.submit(self._clean, namespace, place)
             except RuntimeError:  # closed meanwhile
                 self._clean(namespace, place)
+
+    def _take(self) -> Place:
+        """A place that is free, or another one as long as there may be more: slots may outnumber what ever runs."""
+        with self._lock:
+            # Two more than slots: a place is cleaned in the background, and nobody should wait for that.
+            if self._places.empty() and self._made < self._slots + 2:
+                try:
+                    group = self._groups.group(self._made) if self._groups is not None else None
+                except OSError as problem:
+                    raise SandboxFailed(f"no further control group can be made: {problem}", retryable=True) from problem
+                self._made += 1
+                return Place(self._made - 1, group)
+        return self._places.get()
 
     def _made_ready(
         self, namespace: Namespace, spec: Spec, place: Place, writable: Sequence[tuple[str, str]]

@@ -27,7 +27,10 @@ IGNORABLE = tuple(
 
 
 def refused(name: bytes) -> bool:
-    """Whether a name must not get into a tree: `.git` in any file system's spelling, backslash, control characters."""
+    """Whether a name must not get into a tree: `.git` in any file system's spelling, backslash, control characters.
+
+    What the base holds already under such a name may be changed.
+    """
     if b"\\" in name or any(c < 32 or c == 127 for c in name):
         return True
     folded = name
@@ -77,6 +80,10 @@ class Base:
         if path in self._patch:
             return self._patch[path]
         return self._listing.get(path) or self._beside.get(path)
+
+    def holds(self, path: bytes) -> bool:
+        """Whether this path is there, as a file or as a folder."""
+        return self.get(path) is not None or next(self.under(path), None) is not None
 
     def under(self, folder: bytes) -> Iterator[bytes]:
         """Paths below a folder, b"" for all of them; the folder itself is not one."""
@@ -178,7 +185,7 @@ class _Reader:
             self.hide(path)
         elif known is not None and known.mode != SUBMODULE:
             self.add(path, EntryKind.DELETED)
-        if refused(name):
+        if refused(name) and not self.base.holds(path):
             self.add(path, EntryKind.REFUSED_NAME, info.st_size)
         elif len(path) > self.caps.path_bytes or path.count(b"/") >= self.caps.depth:
             self.add(path[: self.caps.path_bytes], EntryKind.TOO_DEEP)

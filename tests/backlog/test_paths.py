@@ -94,3 +94,13 @@ def test_a_resolved_path_is_in_the_tree(printed: str, root: str) -> None:
 )
 def test_to_root(path: str, root: str, seen: str) -> None:
     assert to_root(path, root) == seen
+
+
+def test_b12_a_path_whose_odd_bytes_a_linter_replaced() -> None:
+    """Most print U+FFFD for bytes that are no Unicode; it is the one path that prints so, or none."""
+    resolver = Resolver(root="pkg", listing=tree("pkg/\udce9.py", "pkg/x\udce8", "pkg/x\udce9", "pkg/\ufffd/a.py"))
+    assert resolver.resolve("\ufffd.py") == ("pkg/\udce9.py", None)
+    assert resolver.resolve(f"{WORK}/pkg/\ufffd.py") == ("pkg/\udce9.py", None)
+    assert resolver.resolve("\ufffd/a.py") == ("pkg/\ufffd/a.py", None)
+    assert resolver.resolve("x\ufffd")[1] is SkipReason.MISSING
+    assert Resolver(root=".", listing=None).resolve("\ufffd.py") == ("\ufffd.py", None)

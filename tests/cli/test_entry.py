@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import click
 import pytest
@@ -81,3 +82,41 @@ def test_a_reader_that_goes_away_is_no_error_message() -> None:
     os.close(writing)
     assert done.stderr == ""
     assert done.returncode == 141
+
+
+PROGRAM = f"{sys.executable} -c 'import sys; from sweeper.cli import main; sys.exit(main(sys.argv[1:]))'"
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_c12_a_closed_stream_is_nobodys_number(closed: str, tmp_path: Path) -> None:
+    """What is opened next would get the number of a closed stream, and what is printed would go into it."""
+    victim = tmp_path / "ledger"
+    code = (
+        "import sys; from sweeper.cli import entry; entry.open_streams(); "
+        f"kept = open({str(victim)!r}, 'w'); print('to stdout', flush=True); "
+        "print('to stderr', file=sys.stderr, flush=True); sys.stdin.read(); sys.exit(kept.fileno() < 3)"
+    )
+    argv = ["sh", "-c", f'exec "$0" -c "$1" {closed}', sys.executable, code]
+    done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert victim.read_text() == ""
+
+
+def test_c24_results_that_cannot_be_written_are_an_error_with_a_way_out() -> None:
+    code = (
+        "import sys; from sweeper.cli import entry; from sweeper.cli.console import Console; "
+        "entry.sweeper.main = lambda **_: Console().result('x' * 100); sys.exit(entry.main([]))"
+    )
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([sys.executable, "-c", code], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 70
+    assert "could not be written to stdout" in done.stderr
+    assert "sweeper report" in done.stderr
+    assert "Exception ignored" not in done.stderr
+
+
+def test_the_folder_that_we_stand_in_may_be_gone(tmp_path: Path) -> None:
+    script = f"mkdir gone; cd gone; rmdir ../gone; exec {PROGRAM} status"
+    done = subprocess.run(["sh", "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 2, done.stderr
+    assert "current folder is no more" in done.stderr

@@ -9,7 +9,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from sweeper.errors import GitFailed
+from sweeper.errors import ConfigError, GitFailed
 from sweeper.repo import Repo
 from tests.repo.builders import Project, project
 
@@ -202,3 +202,19 @@ def test_sha256_repository(tmp_path: Path) -> None:
     copy = Project(tmp_path / "out")
     assert copy.git("ls-files") == b"a.py\n"
     assert copy.git("status", "--porcelain") == b""
+
+
+def test_a_clone_without_some_of_its_files_is_named(tmp_path: Path) -> None:
+    """Nothing is fetched unasked; who has a partial clone hears how to fill it."""
+    made = project(tmp_path / "p", {"a.py": b"a", "docs/b.txt": b"b"})
+    made.git("config", "uploadpack.allowFilter", "true")
+    clone = tmp_path / "clone"
+    words = ("clone", "--quiet", "--filter=blob:none", "--sparse", f"file://{made.top}", str(clone))
+    subprocess.run(["git", *words], check=True)
+    with pytest.raises(ConfigError, match=r"1 files of .* missing or damaged .* such as docs/b.txt") as caught:
+        anyio.run(written, clone, made.head, tmp_path / "one")
+    assert "--refetch" in caught.value.hint
+    assert "fsck" in caught.value.hint
+    subprocess.run(["git", "fetch", "--quiet", "--refetch", "--no-filter"], cwd=clone, check=True)
+    anyio.run(written, clone, made.head, tmp_path / "two")
+    assert (tmp_path / "two" / "docs" / "b.txt").read_bytes() == b"b"

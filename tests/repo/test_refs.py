@@ -91,6 +91,43 @@ def test_a_checked_out_branch_is_never_moved(tmp_path: Path) -> None:
     run(made, work)
 
 
+@pytest.mark.parametrize(
+    ("script", "why"),
+    [
+        ("git branch sweeper", "a branch sweeper, beside"),
+        ("git branch sweeper/x/y", "a branch sweeper/x/y, beside"),
+        ("git pack-refs --all; git branch sweeper/x/y; git pack-refs --all", "a branch sweeper/x/y, beside"),
+        ("git checkout -qb sweeper/x; git rebase -q --exec false HEAD~1; git status", "middle of a rebase"),
+        ("git worktree add -qb sweeper/x ../w; cd ../w; git rebase -q --exec false HEAD~1", "middle of a rebase"),
+        ("git checkout -qb sweeper/x; git bisect start; git bisect bad; git bisect good HEAD~2", "a bisection"),
+        ("git checkout -qb sweeper/x", "checked out"),
+        ("git checkout -qb sweeper/xx; git branch sweeper/x", ""),
+        ("git branch sweeper-x; git branch sweepers", ""),
+    ],
+)
+def test_b17_a_branch_in_use_or_in_the_way(tmp_path: Path, script: str, why: str) -> None:
+    made = project(tmp_path / "p")
+    made.commit({"b.py": b"1"})
+    made.commit({"b.py": b"2"})
+    identity = {f"GIT_{who}_{what}": "t@e.x" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+    subprocess.run(["sh", "-c", script], cwd=made.top, env=os.environ | identity, capture_output=True, check=False)
+
+    async def work(repo: Repo) -> None:
+        said = await repo.branch_in_use("sweeper/x")
+        assert why in said
+        assert bool(why) == bool(said)
+        old = await repo.branch("sweeper/x")
+        one = await some(repo, made.head, "one")
+        if why:
+            with pytest.raises(SweeperError, match=why):
+                await repo.update_branch("sweeper/x", one, old)
+        else:
+            await repo.update_branch("sweeper/x", one, old)
+        assert await repo.branch("sweeper/x") == (old if why else one)
+
+    run(made, work)
+
+
 def test_a_branch_that_is_a_link_does_not_move_its_target(tmp_path: Path) -> None:
     made = project(tmp_path / "p")
     made.git("symbolic-ref", "refs/heads/sweeper/x", "refs/heads/main")

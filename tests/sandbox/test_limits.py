@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 
 import pytest
+from anyio.from_thread import BlockingPortal
 
 from sweeper.sandbox.contract import Clocks, EntryKind, Limits
-from tests.sandbox.conftest import MB, SMALL, Box
+from tests.conftest import cannot_run
+from tests.sandbox.backends import FACTORIES
+from tests.sandbox.conftest import MB, SMALL, Box, owner
 
 EAT = "kept = []\nwhile True: kept.append(bytearray(b'x') * (8 << 20))"
 
@@ -141,3 +145,17 @@ def test_a_limit_is_for_one_sandbox_only(box: Box) -> None:
     for _ in range(8):
         done = box.run("head -c 50000000 /dev/zero > big", limits=Limits(96 * MB, 64, 1, 64 * MB, MB))
         assert (done.facts.exit_code, done.facts.oom, done.facts.disk_full) == (0, False, False)
+
+
+@pytest.mark.bubblewrap
+def test_slots_cost_nothing_until_they_are_used(store: Path, portal: BlockingPortal, tmp_path: Path) -> None:
+    """A machine has fewer control groups than somebody may ask slots."""
+    factory = FACTORIES["bubblewrap"]
+    if why := factory.missing():
+        cannot_run(why)
+    backend = factory.make(store, owner("wide"), 1_000_000)
+    try:
+        done = Box(portal, backend, factory, tmp_path).run("echo here")
+    finally:
+        portal.call(backend.aclose)
+    assert done.stdout == b"here\n"

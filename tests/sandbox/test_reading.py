@@ -115,3 +115,22 @@ def test_refused_names(name: bytes) -> None:
 )
 def test_allowed_names(name: bytes) -> None:
     assert not refused(name)
+
+
+@pytest.mark.parametrize("name", ["a\nb.py", "tab\t.py", "back\\slash.py", "d\x01/x.py"])
+def test_b11_what_the_base_holds_under_an_odd_name_may_be_changed(name: str, tmp_path: Path) -> None:
+    """Only a new path must not have such a name."""
+    place = tmp_path / name
+    place.parent.mkdir(exist_ok=True)
+    place.write_bytes(b"new")
+    (tmp_path / "other\n").write_bytes(b"new")
+    fd = os.open(tmp_path, os.O_RDONLY)
+    try:
+        layer = read_layer(fd, base_of({name: b"old"}), LayerCaps(), lambda path: True)
+    finally:
+        os.close(fd)
+    kinds = {entry.path: (entry.kind, entry.data) for entry in layer.entries}
+    assert kinds == {
+        os.fsencode(name): (EntryKind.FILE, b"new"),
+        b"other\n": (EntryKind.REFUSED_NAME, None),
+    }
