@@ -40,7 +40,7 @@ def read(printed: Printed) -> Left:
         data = words.part(event, "data")
         match event.get("type"):
             case "assistant.message":
-                claimed = words.text(data.get("content")) or claimed
+                claimed, wrong = words.text(data.get("content")) or claimed, ""
             case "assistant.turn_end":
                 turns += 1
             case "assistant.usage":

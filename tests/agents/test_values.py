@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -26,6 +27,18 @@ def outcome(kind: Kind, reason: str = "", retry_after: float | None = None) -> O
 def after(result: Outcome) -> ladder.Next:
     history = History((ladder.entry(result),))
     return ladder.after(history, LADDER, result, now=NOW, credential="anthropic m")
+
+
+@pytest.mark.parametrize("name", sorted(agents.AGENTS.keys() - {"scripted"}))
+def test_a_prompt_is_no_argument(name: str) -> None:
+    """The kernel takes none that is longer than 128 KiB, and shows them to everybody on the machine."""
+    rung, prompt = RungConfig(agent=name, run="true {prompt} {files}"), b"prompt " * 100_000
+    needs = agents.find(name).NEEDS
+    protocol = min(needs.protocols) if needs else "openai"
+    model = agents.Model("m", "http://127.0.0.1:1", "token", protocol)
+    start = agents.find(name).start(agents.Task(rung, ("a.py",), prompt, "a.py", 1, model, 1.0))
+    assert prompt in start.stdin or any(prompt in data for data in start.inputs.values())
+    assert not any("prompt prompt" in word for word in (*start.argv, *start.env.values()))
 
 
 def test_a_rung_with_a_model_goes_with_its_credential() -> None:
