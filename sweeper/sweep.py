@@ -9,8 +9,8 @@ from dataclasses import replace
 
 from sweeper import ladder
 from sweeper.attempt import attempt
+from sweeper.canary import Canary
 from sweeper.claims import SweepClaims
-from sweeper.classify import common_failure
 from sweeper.errors import ConfigError, StaleClaim
 from sweeper.ground import (
     Chosen,
@@ -35,7 +35,6 @@ from sweeper.suite import TestBase, test_base
 from sweeper.survey import queue, standing, survey
 
 Say = Callable[[str], None]
-CANARIES = 5
 
 
 class Sweep:
@@ -68,7 +67,7 @@ class Sweep:
         self._tests: TestBase | None = None
         self._turns = 1
         self._again: dict[str, History] = {}
-        self._first: list[Outcome] = []
+        self._canary = Canary()
         self._pilot = Pilot.of((), (), {})
 
     @property
@@ -155,19 +154,12 @@ class Sweep:
             self._again[unit.key] = history
         elif self._pilot.landed(unit.key, result.kind):
             await self.ledger.note(self.run.id, "pilot", self._pilot.counts)
-        return self._canary(result) or following.decision
+        why = self._canary.landed(result, self.workshop.credentials[result.rung])
+        return Stop(why) if why else following.decision
 
     def _lost(self, unit: Queued) -> Decision:
         self._say(f"{unit.unit.title}: its claim was lost meanwhile; the result is kept as evidence and not merged")
         return Settled()
-
-    def _canary(self, outcome: Outcome) -> Stop | None:
-        """The first attempts of a fire that all crash alike are one wrong command: stop once, not units x ladder."""
-        if len(self._first) >= CANARIES:
-            return None
-        self._first.append(outcome)
-        why = common_failure(self._first, CANARIES)
-        return Stop(why) if why else None
 
     async def on_idle(self) -> Idle:
         if self._pilot.settle():

@@ -128,9 +128,9 @@ FAILURES = UNITS | ACCOUNT | PASSING
 
 
 BROKEN: dict[str, Reply] = {  # answers that are none: each agent gets over them, or its unit is tried again
-    "overloaded within": Say("this stream is about to fail", ending="error"),
+    "overloaded within": Say("this stream is about to fail", chunks=6, ending="error"),
     "refused within": Say("", ending="error"),
-    "early end": Say("this stream ends", ending="early"),
+    "early end": Say("this stream ends", chunks=6, ending="early"),
     "page": Page(),
     "502": Page("<html><body>502 Bad Gateway</body></html>", status=502),
 }

@@ -172,3 +172,15 @@ def test_what_is_true_of_every_unit_stops_a_run_that_went_well(sweeping: Callabl
     assert sum(unit["state"] == "open" for unit in ended.report["units"]) == files - good
     assert sweep.project.recount() == 2 * (files - good), "what was paid for is on the branch"
     assert ended.report["usage"]["micro_usd"] == good * ended.unit("pkg/m0.py")["tries"][0]["usage"]["micro_usd"]
+
+
+@pytest.mark.long
+def test_an_outage_stops_the_run_and_holds_nobody(sweeping: Callable[..., Sweeping]) -> None:
+    sweep = sweeping(lambda asked: Page(status=502), files=2)
+    sweep.configure(own("fix()"), top="[limits]\nslots = 2")
+    ended = sweep.run()
+    assert ended.code == 3
+    assert "anthropic claude-sonnet-4-5: server" in ended.report["ended"]
+    assert ended.report["outcomes"].keys() == {"transient"}
+    assert {unit["state"] for unit in ended.report["units"]} == {"open"}
+    assert ended.report["usage"]["micro_usd"] == 0

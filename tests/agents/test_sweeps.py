@@ -247,6 +247,9 @@ def test_candidates_the_first_verified_one_wins(sweeping: Callable[..., Sweeping
     assert ended.code == 0, ended.err
     assert ended.kinds("pkg/m0.py") == ["fixed"]
     assert sweep.project.recount() == 0
+    tally = sweep.server.counted[KEY]
+    least = 3 * tally.input + 0.3 * tally.cached + 3.75 * tally.written + 15 * tally.output
+    assert ended.report["usage"]["micro_usd"] >= least, "what the others were at when they were stopped is paid too"
 
 
 def test_e11_an_empty_key_is_a_missing_one(sweeping: Callable[..., Sweeping]) -> None:

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sweeper import agents, ladder
+from sweeper.canary import UNANSWERED, Canary
 from sweeper.classify import NEVER_CALLED, common_failure
 from sweeper.config import RungConfig
 from sweeper.loop import Go, Pause, RetryAt, Stop
@@ -73,6 +74,22 @@ def test_money_of_the_fire_stops_it_and_spends_no_rung() -> None:
 def test_an_agent_that_never_called_stops_the_fire_at_once() -> None:
     assert common_failure([outcome(Kind.UNCLASSIFIED, NEVER_CALLED)])
     assert not common_failure([outcome(Kind.FIXED), outcome(Kind.UNCLASSIFIED, NEVER_CALLED)])
+
+
+def test_an_outage_stops_the_fire_before_its_units_are_held() -> None:
+    gone, model = outcome(Kind.TRANSIENT, "unreachable"), "anthropic m"
+    canary = Canary()
+    assert [bool(canary.landed(gone, model)) for _ in range(UNANSWERED)] == [*[False] * (UNANSWERED - 1), True]
+    for other in (outcome(Kind.FIXED), outcome(Kind.TRANSIENT, "rate_limit"), outcome(Kind.NO_CHANGE)):
+        canary = Canary()
+        landed = [gone] * (UNANSWERED - 1) + [other] + [gone] * (UNANSWERED - 1)
+        assert not any(canary.landed(each, model) for each in landed)
+    canary = Canary()
+    for _ in range(UNANSWERED - 1):  # what has no model, or another one, says nothing of this one
+        assert not canary.landed(gone, model)
+        assert not canary.landed(outcome(Kind.NO_CHANGE), "")
+        assert not canary.landed(outcome(Kind.FIXED), "openai m")
+    assert "anthropic m: unreachable" in canary.landed(gone, model)
 
 
 USAGES = st.builds(Usage, st.integers(0, 10**6), st.integers(0, 10**6), st.integers(0, 10**7))
