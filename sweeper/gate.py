@@ -18,10 +18,10 @@ from sweeper.records import Change, CheckResult, CheckState, Finding, Unit
 from sweeper.sandbox.contract import Name, Role
 from sweeper.steady import MOST_LOOKS, Fault, Tally, asks_the_ground, fault
 from sweeper.suite import WHOLE_SUITE, TestBase, TestRun, Tests, run_tests
+from sweeper.trial import MAX_LINES
 from sweeper.unmuted import Unmuted
 from sweeper.verify import look
 
-MAX_LINES = 12
 NOBODY: Mapping[str, Unit] = {}
 
 

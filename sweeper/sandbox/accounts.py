@@ -5,6 +5,16 @@ from __future__ import annotations
 from sweeper.sandbox.contract import HOME
 
 NAME = "sweeper"  # of the user inside
+# The allow-list: nothing of the coordinator's environment, and PATH is the toolchain's.
+ENVIRONMENT = {
+    "HOME": HOME,
+    "USER": NAME,
+    "LOGNAME": NAME,
+    "SHELL": "/bin/sh",
+    "TMPDIR": "/tmp",
+    "LANG": "C.UTF-8",
+    "TERM": "dumb",
+}
 
 
 def accounts(uid: int, gid: int) -> dict[str, str]:

@@ -12,23 +12,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from sweeper.records import Owner
-from sweeper.sandbox.accounts import NAME
+from sweeper.sandbox.accounts import ENVIRONMENT
 from sweeper.sandbox.contract import HOME, WORK, Handle, Spec
 
 NAMESPACE = "io.sweeper"
 # An engine that answers late may start the command late: the inner deadline leaves our own clock the first word.
 INNER_GRACE = 30.0
 TMP_FLOOR = 64 << 20
-
-ENVIRONMENT = {
-    "HOME": HOME,
-    "USER": NAME,
-    "LOGNAME": NAME,
-    "SHELL": "/bin/sh",
-    "TMPDIR": "/tmp",
-    "LANG": "C.UTF-8",
-    "TERM": "dumb",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +28,15 @@ class Manner:
     user: str
     runtime: str = ""
     host_user_namespace: bool = False
+
+    def host(self, **more: Any) -> dict[str, Any]:
+        """A HostConfig: what holds for every container of ours, and what is one's own."""
+        held = {"CapDrop": ["ALL"], "SecurityOpt": ["no-new-privileges"], "Init": True, "LogConfig": {"Type": "none"}}
+        if self.runtime:
+            held["Runtime"] = self.runtime
+        if self.host_user_namespace:
+            held["UsernsMode"] = "host"
+        return held | more
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,24 +162,16 @@ def configuration(
     ulimits = [{"Name": "core", "Soft": 0, "Hard": 0}]
     if largest_file is not None:
         ulimits.append({"Name": "fsize", "Soft": largest_file, "Hard": largest_file})
-    host: dict[str, Any] = {
-        "Mounts": mounts,
-        "Tmpfs": tmpfs,
-        "ReadonlyRootfs": read_only,
-        "CapDrop": ["ALL"],
-        "SecurityOpt": ["no-new-privileges"],
-        "Init": True,
-        "Memory": limits.memory,
-        "MemorySwap": limits.memory,
-        "PidsLimit": limits.pids,
-        "NanoCpus": int(limits.cpus * 1e9),
-        "Ulimits": ulimits,
-        "LogConfig": {"Type": "none"},
-    }
-    if manner.runtime:
-        host["Runtime"] = manner.runtime
-    if manner.host_user_namespace:
-        host["UsernsMode"] = "host"
+    host = manner.host(
+        Mounts=mounts,
+        Tmpfs=tmpfs,
+        ReadonlyRootfs=read_only,
+        Memory=limits.memory,
+        MemorySwap=limits.memory,
+        PidsLimit=limits.pids,
+        NanoCpus=int(limits.cpus * 1e9),
+        Ulimits=ulimits,
+    )
     wants_input = bool(spec.stdin)
     environment = ENVIRONMENT | ({"PATH": path} if path else {}) | dict(spec.env)
     return {

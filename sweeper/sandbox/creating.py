@@ -77,6 +77,13 @@ async def make_way(engine: Engine, found: dict[str, Any], name: str, marks: dict
     await remove(engine, str(found["Id"]))
 
 
+async def marked(engine: Engine, token: str) -> list[str]:
+    """The containers that one call created, by its token."""
+    mine = {"label": [f"{NAMESPACE}.token={token}"]}
+    found = await engine.call("look for a container", lambda: engine.control.containers(all=True, filters=mine))
+    return [str(each["Id"]) for each in found]
+
+
 async def remove(engine: Engine, container: str) -> None:
     """With its volume, running or not; one that is gone already is fine."""
     try:

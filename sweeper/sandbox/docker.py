@@ -20,7 +20,7 @@ from sweeper.sandbox.container import NAMESPACE, Ref, handle, read_only_bind
 from sweeper.sandbox.contract import WORK, Handle, Layer, LayerCaps, Probe, Ran, Snapshot, Spec, Toolchain, Tree
 from sweeper.sandbox.endpoint import find_endpoint
 from sweeper.sandbox.engine import Engine
-from sweeper.sandbox.helper import helper
+from sweeper.sandbox.errand import errand
 from sweeper.sandbox.hygiene import sweep_as_root, tidy
 from sweeper.sandbox.layer import Base
 from sweeper.sandbox.life import end, live
@@ -234,5 +234,5 @@ async def missing_tools(
     """Which of these programs an image does not have on its PATH, or on `path`."""
     look_for = 'PATH="${1:-$PATH}"; shift; for name; do command -v "$name" > /dev/null || echo "$name"; done'
     argv = ["sh", "-c", look_for, "sh", path, *names]
-    code, said = await helper(opened.engine, owner, image, argv, mounts=list(mounts))
+    code, said = await errand(opened.engine, owner, image, argv, mounts=list(mounts))
     return said.split() if code == 0 else list(names)

@@ -25,7 +25,7 @@ from sweeper.errors import SandboxFailed
 from sweeper.records import Owner
 from sweeper.sandbox.container import NAMESPACE, Manner, owner_labels
 from sweeper.sandbox.contract import DOOR
-from sweeper.sandbox.creating import create, remove
+from sweeper.sandbox.creating import create, marked, remove
 from sweeper.sandbox.engine import BROKEN, Engine
 from sweeper.sandbox.relay import Broken, Mux
 from sweeper.sandbox.running import close
@@ -157,15 +157,10 @@ async def doorway(
             if way is not None:
                 await way.close()
             else:  # cancelled, or failed, while it was being created
-                await _remove_marked(engine, token)
+                for container in await marked(engine, token):
+                    await remove(engine, container)
         raise
     return way
-
-
-async def _remove_marked(engine: Engine, token: str) -> None:
-    mine = {"label": [f"{NAMESPACE}.token={token}"]}
-    for found in await engine.call("look for a relay", lambda: engine.control.containers(all=True, filters=mine)):
-        await remove(engine, str(found["Id"]))
 
 
 def _configuration(
@@ -184,21 +179,7 @@ def _configuration(
             "DriverConfig": {"Name": "local", "Options": options},
         },
     }
-    host: dict[str, Any] = {
-        "Mounts": [volume],
-        "ReadonlyRootfs": True,
-        "CapDrop": ["ALL"],
-        "SecurityOpt": ["no-new-privileges"],
-        "Init": True,
-        "Memory": MEMORY,
-        "MemorySwap": MEMORY,
-        "PidsLimit": PIDS,
-        "LogConfig": {"Type": "none"},
-    }
-    if manner.runtime:
-        host["Runtime"] = manner.runtime
-    if manner.host_user_namespace:
-        host["UsernsMode"] = "host"
+    host = manner.host(Mounts=[volume], ReadonlyRootfs=True, Memory=MEMORY, MemorySwap=MEMORY, PidsLimit=PIDS)
     return {
         "Image": image,
         "Entrypoint": ["timeout", "-s", "KILL", str(seconds)],

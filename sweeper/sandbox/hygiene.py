@@ -11,7 +11,7 @@ from sweeper.records import Owner
 from sweeper.sandbox.container import NAMESPACE, handle
 from sweeper.sandbox.creating import remove
 from sweeper.sandbox.engine import Engine
-from sweeper.sandbox.helper import helper
+from sweeper.sandbox.errand import errand
 from sweeper.sandbox.slots import Slots, clear_with_lock
 
 MARK = f"{NAMESPACE}.owner"
@@ -48,5 +48,5 @@ async def sweep_as_root(engine: Engine, owner: Owner, image: str, folders: list[
         {"Type": "bind", "Source": str(folder), "Target": f"{PLACE}/{number}"} for number, folder in enumerate(folders)
     ]
     argv = ["sh", "-c", f"rm -rf {PLACE}/*/*"]
-    await helper(engine, owner, image, argv, mounts=mounts, root=True)
+    await errand(engine, owner, image, argv, mounts=mounts, root=True)
     await engine.work(lambda: [clear_with_lock(folder) for folder in folders])

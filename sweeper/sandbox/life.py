@@ -14,9 +14,9 @@ import anyio
 
 from sweeper.errors import ConfigError, SandboxFailed
 from sweeper.records import Owner
-from sweeper.sandbox.container import NAMESPACE, Ref, configuration, labels, working_directory
+from sweeper.sandbox.container import Ref, configuration, labels, working_directory
 from sweeper.sandbox.contract import Layer, Ran, Spec
-from sweeper.sandbox.creating import create, remove
+from sweeper.sandbox.creating import create, marked, remove
 from sweeper.sandbox.engine import Engine
 from sweeper.sandbox.opening import Opened
 from sweeper.sandbox.output import Output
@@ -71,13 +71,10 @@ async def destroy(engine: Engine, container: str, token: str) -> bool:
     """End and remove what a run created. False if that cannot be known: then it stays for `reap` to find."""
     try:
         if not container:  # cancelled, or failed, while it was being created
-            mine = [f"{NAMESPACE}.token={token}"]
-            found = await engine.call(
-                "look for a sandbox", lambda: engine.control.containers(all=True, filters={"label": mine})
-            )
+            found = await marked(engine, token)
             if not found:
                 return True
-            container = str(found[0]["Id"])
+            container = found[0]
         await end(engine, container)
     except SandboxFailed:
         return False

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from sweeper.errors import NoSandbox
 from sweeper.sandbox import authorities
-from sweeper.sandbox.accounts import NAME, accounts
+from sweeper.sandbox.accounts import ENVIRONMENT, accounts
 from sweeper.sandbox.contract import DOOR, HOME, INPUTS, WORK, Spec
 from sweeper.sandbox.process import BLOCK_FD, FILTER_FD, STATUS_FD
 from sweeper.sandbox.tools import SYSTEM
@@ -146,16 +146,7 @@ def command_line(
 
 def environment(path: Sequence[str], ca: str | None) -> dict[str, str]:
     """The fixed allow-list; only a spec's own variables come on top, nothing of the coordinator's environment."""
-    env = {
-        "PATH": ":".join(path),
-        "HOME": HOME,
-        "USER": NAME,
-        "LOGNAME": NAME,
-        "SHELL": "/bin/sh",
-        "TMPDIR": "/tmp",
-        "LANG": "C.UTF-8",
-        "TERM": "dumb",
-    }
+    env = {"PATH": ":".join(path), **ENVIRONMENT}
     if ca is not None:
         env |= dict.fromkeys(authorities.VARIABLES, authorities.INSIDE)
     return env

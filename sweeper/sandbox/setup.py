@@ -24,7 +24,8 @@ import anyio
 from sweeper.errors import CheckBroken
 from sweeper.records import Listing, Owner
 from sweeper.sandbox import authorities
-from sweeper.sandbox.container import ENVIRONMENT, NAMESPACE, Manner, owner_labels
+from sweeper.sandbox.accounts import ENVIRONMENT
+from sweeper.sandbox.container import NAMESPACE, Manner, owner_labels
 from sweeper.sandbox.contract import WORK, Clocks, Toolchain
 from sweeper.sandbox.creating import create, remove
 from sweeper.sandbox.engine import Engine
@@ -110,17 +111,7 @@ class SetUp:
         dropping: bool,
     ) -> dict[str, Any]:
         uid, gid = self.manner.user.split(":")
-        host: dict[str, Any] = {
-            "Mounts": mounts,
-            "Tmpfs": {"/tmp": "rw,exec,nosuid,nodev,mode=1777"},
-            "CapDrop": ["ALL"],
-            "CapAdd": RIGHTS,
-            "SecurityOpt": ["no-new-privileges"],
-            "Init": True,
-            "LogConfig": {"Type": "none"},
-        }
-        if self.manner.host_user_namespace:
-            host["UsernsMode"] = "host"
+        tmpfs = {"/tmp": "rw,exec,nosuid,nodev,mode=1777"}
         environment = {**ENVIRONMENT, "HOME": "/tmp"}
         if path:
             environment["PATH"] = path
@@ -136,7 +127,7 @@ class SetUp:
             "Labels": owner_labels(self.owner) | {f"{NAMESPACE}.token": secrets.token_hex(8)},
             "AttachStdout": True,
             "AttachStderr": True,
-            "HostConfig": host,
+            "HostConfig": self.manner.host(Mounts=mounts, Tmpfs=tmpfs, CapAdd=RIGHTS),
         }
 
 

@@ -14,7 +14,7 @@ SECONDS = 120
 SAID = 4096
 
 
-async def helper(
+async def errand(
     engine: Engine, owner: Owner, image: str, argv: list[str], *, mounts: list[dict[str, Any]], root: bool = False
 ) -> tuple[int, str]:
     """Run argv in a container of the image, without network; its exit code and the end of what it printed."""
