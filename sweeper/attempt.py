@@ -16,7 +16,7 @@ import anyio
 
 from sweeper.backlog.child import ChildFailed
 from sweeper.capture import Captured
-from sweeper.classify import MEMORY, after_verify, before_verify
+from sweeper.classify import MEMORY, after_verify, before_verify, swaps
 from sweeper.commands import argv
 from sweeper.errors import SandboxFailed, SweeperError
 from sweeper.ground import Ground, Workshop
@@ -183,8 +183,7 @@ async def _verified(
         targeted_after=judged.targeted,
         new=len(judged.difference.new),
         clock=agent.facts.clock,
-        gone_rules={finding.rule for finding in judged.difference.gone},
-        new_rules={finding.rule for finding in judged.difference.new},
+        swapped=swaps(judged.difference.gone, judged.difference.new),
         facts=agent.facts,
         signs=agent.signs,
     )

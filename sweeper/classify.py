@@ -13,11 +13,12 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from sweeper.records import Kind, Outcome
+from sweeper.records import Finding, Kind, Outcome
 from sweeper.sandbox.contract import Clock, Facts
 
 MEMORY = "memory"
 EXCHANGED = "exchanged "
+NEAR = 10  # lines: what else is mended above moves a place
 CANNOT_START = (126, 127)
 SIGKILL = 9
 MAX_PAIRS = 8
@@ -191,8 +192,7 @@ def after_verify(
     targeted_after: int,
     new: int,
     clock: Clock | None = None,
-    gone_rules: Collection[str] = (),
-    new_rules: Collection[str] = (),
+    swapped: Collection[str] = (),
     facts: Facts | None = None,
     signs: Signs = NOTHING,
 ) -> Classified:
@@ -201,7 +201,7 @@ def after_verify(
     `broken`: the check proved nothing on it; `unparsable`: a path of the unit no longer parses.
     `vanished`: findings went from files that were not changed. `clock`: ours
     that ended the agent: what it had left by then counts, only a failure is put down to the clock.
-    `gone_rules`, `new_rules`: rules of the findings that went and came, for the conflict of two rules. `facts`,
+    `swapped`: pairs of rules, as `swaps` tells them, for the conflict of two rules. `facts`,
     `signs`: of the agent; half a change that the provider cut short is not held against it.
     """
     fine = not broken and not unparsable and not vanished and new == 0
@@ -217,20 +217,31 @@ def after_verify(
         return Classified(Kind.NOT_FIXED, "does not parse")
     if vanished:
         return Classified(Kind.NOT_FIXED, "findings vanished from unchanged files")
-    if new and (pairs := sorted({_pair(a, b) for a in gone_rules for b in new_rules if a != b})):
-        return Classified(Kind.NOT_FIXED, EXCHANGED + " ".join(pairs[:MAX_PAIRS]))
+    if new and swapped:
+        return Classified(Kind.NOT_FIXED, EXCHANGED + " ".join(sorted(swapped)[:MAX_PAIRS]))
     if clock is not None:
         return Classified(Kind.TIMED_OUT, str(clock))
     return Classified(Kind.NOT_FIXED, "new findings" if new else "findings remain")
 
 
-def _pair(a: str, b: str) -> str:
-    return "/".join(sorted((a, b)))
+def swaps(gone: Sequence[Finding], new: Sequence[Finding]) -> set[str]:
+    """Pairs of rules, as "A/B", of which a finding of one went and one of the other came near its place."""
+    return {
+        "/".join(sorted((one.rule, other.rule)))
+        for other in new
+        for one in gone
+        if one.rule != other.rule and one.path == other.path and abs(one.line - other.line) <= NEAR
+    }
 
 
 def exchanged(reason: str) -> frozenset[str]:
     """The pairs of rules, as "A/B", of which an attempt with this reason mended one and broke the other."""
     return frozenset(reason.removeprefix(EXCHANGED).split()) if reason.startswith(EXCHANGED) else frozenset()
+
+
+def came(kind: str, reason: str) -> str:
+    """An outcome, and its reason where that says more."""
+    return f"{kind} ({reason})" if reason and reason.replace(" ", "_") != kind else kind
 
 
 def common_failure(first: Sequence[Outcome], count: int = 5) -> str:

@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from sweeper.classify import MEMORY, MONEY, exchanged
+from sweeper.classify import MEMORY, MONEY, came, exchanged
 from sweeper.config import RungConfig
 from sweeper.loop import Decision, Go, Hold, Park, Pause, RetryAt, Settled, Stop
 from sweeper.records import MERGEABLE, History, Kind, Outcome, UnitState
@@ -135,7 +135,7 @@ def _place(history: History, ladder: Sequence[RungConfig]) -> _Place:
     for rung, kind, reason in _lasting(history.outcomes):
         if at.held:
             break
-        last = f"{kind} ({reason})" if reason else str(kind)
+        last = came(str(kind), reason)
         while at.rung < min(rung, at.end - 1):
             at.climb()
         _step(at, kind, reason, ladder)

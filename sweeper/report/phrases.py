@@ -6,6 +6,7 @@ import datetime as dt
 import shlex
 from collections.abc import Iterator
 
+from sweeper import classify
 from sweeper.records import UnitState
 from sweeper.report.model import SweepPlan, SweepReport, Try, UnitReport
 from sweeper.scheduler import Why
@@ -137,9 +138,7 @@ def step(attempt: Try) -> str:
 
 def came(attempt: Try) -> str:
     """An attempt's outcome, and the reason where it says more."""
-    kind = attempt.kind or attempt.state
-    says_more = attempt.reason and attempt.reason.replace(" ", "_") != kind
-    return f"{kind} ({attempt.reason})" if says_more else kind
+    return classify.came(attempt.kind or attempt.state, attempt.reason)
 
 
 def checks(attempt: Try) -> str:

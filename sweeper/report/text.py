@@ -86,7 +86,8 @@ def _plan(plan: SweepPlan, listed: int) -> Iterator[str]:
         f"{terminal(plan.sweep)}: {phrases.count(plan.findings, 'finding')} in "
         f"{phrases.count(len(plan.units), 'unit')} at {plan.base[: phrases.SHORT]}"
     )
-    yield f"  check     {terminal(phrases.command(plan.check))} ({terminal(plan.format)})"
+    read = f" ({terminal(plan.format)})" if plan.format else ""
+    yield f"  check     {terminal(phrases.command(plan.check))}{read}"
     if plan.unit_check:
         yield f"  per unit  {terminal(plan.unit_check)}"
     if plan.incomplete:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from sweeper.classify import Classified, after_verify, before_verify, common_failure, exchanged
-from sweeper.records import Evidence, Kind, Outcome
+from sweeper.classify import Classified, after_verify, before_verify, common_failure, exchanged, swaps
+from sweeper.records import Evidence, Finding, Kind, Outcome
 from sweeper.sandbox.contract import Clock, Facts
 
 
@@ -94,12 +94,21 @@ def test_a22_rules_that_were_exchanged_are_the_reason() -> None:
         targeted_before=2,
         targeted_after=0,
         new=1,
-        gone_rules={"D203", "D211"},
-        new_rules={"D211"},
+        swapped=swaps([found("D203", 7), found("D211", 7), found("E1", 90)], [found("D211", 8)]),
     )
     assert kind is Kind.NOT_FIXED
     assert exchanged(reason) == {"D203/D211"}
     assert exchanged("new findings") == frozenset()
+
+
+def test_only_what_comes_near_a_mended_finding_is_taken_for_its_exchange() -> None:
+    gone = [found("B009", 700), found("UP017", 118), found("I001", 118, "b.py")]
+    assert swaps(gone, [found("PLW0127", 121)]) == {"PLW0127/UP017"}
+    assert swaps(gone, [found("PLW0127", 300)]) == set()
+
+
+def found(rule: str, line: int, path: str = "a.py") -> Finding:
+    return Finding(path, line, 1, rule, "bad")
 
 
 def ended(exit_code: int, kind: Kind = Kind.NO_CHANGE, rung: int = 0) -> Outcome:
