@@ -173,7 +173,7 @@ async def stand_on(workshop: Workshop, commit: str, round_number: int) -> Ground
 async def ground_of(workshop: Workshop, snapshot: Snapshot, result: CheckResult, seconds: float = 0.0) -> Ground:
     """The ground of a commit whose check result is known (a gate has just run it)."""
     stamped = await _stamped(workshop.repo, snapshot.commit, result.findings)
-    return Ground(snapshot.commit, snapshot, Baseline(stamped), result, seconds)
+    return Ground(snapshot.commit, snapshot, Baseline(stamped, result.incomplete), result, seconds)
 
 
 async def _stamped(repo: Repo, commit: str, findings: Sequence[Finding]) -> tuple[Finding, ...]:
@@ -206,6 +206,9 @@ async def agreeing_check(workshop: Workshop, ground: Ground) -> tuple[Check, str
     checked = await check.run(name, ground.snapshot, command)
     if checked.result.broken:
         return check.without_unit_check(), f"the unit check does not work on the base: {checked.result.why}"
+    if checked.result.incomplete and not ground.result.incomplete:
+        why = checked.result.incomplete
+        return check.without_unit_check(), f"the unit check does not look at everything on the base: {why}"
     difference = compare(ground.baseline.of(paths), ground.baseline.stamp(checked.result.findings, {}))
     if difference.new or difference.gone:
         return check.without_unit_check(), (

@@ -89,8 +89,9 @@ class CheckResult:
 
     @property
     def unread(self) -> frozenset[str]:
-        """Files that don't parse."""
-        return frozenset(skip.path for skip in self.skips if skip.reason is SkipReason.NOT_PARSED)
+        """Files that were not judged: they don't parse, or the tool says that it ignored them."""
+        unread = (SkipReason.NOT_PARSED, SkipReason.LINTER_IGNORED)
+        return frozenset(skip.path for skip in self.skips if skip.reason in unread)
 
 
 class Partition(enum.StrEnum):

@@ -13,14 +13,15 @@ from dataclasses import dataclass, field, replace
 from sweeper.backlog.check import Check
 from sweeper.backlog.fingerprint import Difference, compare, line_hashes, remaining_of, stamp
 from sweeper.backlog.paths import to_root
-from sweeper.records import Change, CheckResult, Finding, Unit
+from sweeper.records import Change, CheckResult, CheckState, Finding, Unit
 from sweeper.sandbox.contract import Facts, Name, Snapshot
 
 
 class Baseline:
-    """The stamped findings of one commit, by path."""
+    """The stamped findings of one commit, by path. `incomplete`: why the check did not look at all of it."""
 
-    def __init__(self, findings: Iterable[Finding]) -> None:
+    def __init__(self, findings: Iterable[Finding], incomplete: str = "") -> None:
+        self.incomplete = incomplete
         by_path: dict[str, list[Finding]] = defaultdict(list)
         for finding in findings:
             by_path[finding.path].append(finding)
@@ -108,11 +109,19 @@ async def look(
     baseline: Baseline,
     changes: Sequence[Change],
 ) -> Seen:
-    """Run the check in a fresh sandbox. Raises SandboxFailed; everything that the check says is in the answer."""
+    """Run the check in a fresh sandbox. Raises SandboxFailed; everything that the check says is in the answer.
+
+    A check that looked at everything before the change and doesn't any more proves nothing: findings that it did not
+    come to are not gone.
+    """
     checked = await check.run(name, snapshot, command, changes=tuple(changes))
+    result = checked.result
+    if result.incomplete and not baseline.incomplete and not result.broken:
+        why = f"with the change, the check does not look at everything: {result.incomplete}"
+        result = replace(result, state=CheckState.BROKEN, why=why)
     contents = {change.path: change.data or b"" for change in changes}
-    after = baseline.stamp(checked.result.findings, contents)
-    return Seen(command, checked.facts, checked.result, tuple(after))
+    after = baseline.stamp(result.findings, contents)
+    return Seen(command, checked.facts, result, tuple(after))
 
 
 async def verify(

@@ -7,13 +7,19 @@ from collections.abc import Sequence
 
 from sweeper.backlog.formats import FORMATS
 from sweeper.backlog.parsed import FATAL, IGNORED, SYNTAX, Raw
-from sweeper.backlog.paths import Resolver, foreign_checkout
+from sweeper.backlog.paths import Resolver, foreign_checkout, hangs
 from sweeper.backlog.reading import Reading
 from sweeper.backlog.tools import Tool
 from sweeper.records import CheckResult, CheckState, Finding, Listing, Severity, Skip, SkipReason
 from sweeper.sandbox.contract import WORK
 
 _SEVERITIES = {severity.value: severity for severity in Severity}
+# What `timeout`, a shell and an init end with when the program ran out of its time, could not be started, or was ended
+# by a signal that a program doesn't choose for itself.
+_NOT_ITS_OWN = {124: "it ran out of time", 125: "it could not be started", 126: "it could not be started"} | {
+    127: "it was not found",
+    **{128 + number: f"it was ended by signal {number}" for number in (1, 2, 3, 4, 6, 7, 8, 9, 11, 13, 15, 24, 25, 31)},
+}
 MISSING_SHARE = 0.2  # of the distinct paths; above it the paths were not paths
 
 
@@ -34,6 +40,8 @@ def classify(
     Neither exit code nor signal: an output that somebody else recorded, judged by its content alone.
     `foreign`: it ran in a checkout elsewhere, whose directory may be guessed.
     """
+    if exit_code in tool.partial:
+        reading.incomplete = reading.incomplete or f"exit code {exit_code} says that not everything was looked at"
     meaning = tool.exit_codes.get(exit_code) if exit_code is not None else None
     why = _broken(reading, exit_code, signal, truncated, meaning)
     if why:
@@ -57,6 +65,8 @@ def _broken(
         return _quote(f"the check failed ({ended})", reading)
     if reading.crash and exit_code != 0:
         return _quote(f"the check crashed ({ended}): {reading.crash}", reading)
+    if exit_code in _NOT_ITS_OWN and meaning is None and exit_code != len(parsed.findings) % 256:
+        return _quote(f"the check failed (exit code {exit_code}): {_NOT_ITS_OWN[exit_code]}", reading)
     if parsed.malformed * 5 > parsed.malformed + len(parsed.findings):
         return _quote(
             f"the linter's format seems to have changed: {parsed.malformed} results have no known shape", reading
@@ -81,7 +91,8 @@ def _without_findings(reading: Reading, exit_code: int | None, meaning: CheckSta
     says = (
         "says that there are findings" if meaning is CheckState.FINDINGS else "is not one that this tool is known for"
     )
-    return _quote(f"{ended} {says}, but none was understood in the output", reading)
+    why = f"{ended} {says}, but none was understood in the output"
+    return _quote(f"{why}: {reading.incomplete}" if reading.incomplete else why, reading)
 
 
 def _quote(why: str, reading: Reading) -> str:
@@ -93,8 +104,15 @@ def _placed(
     reading: Reading, tool: Tool, root: str, listing: Listing | None, checkouts: Sequence[str], foreign: bool
 ) -> CheckResult:
     raws = reading.parsed.findings
-    elsewhere = foreign_checkout({r.path for r in raws}, listing) if foreign and listing is not None else ""
-    resolver = Resolver(root=root, listing=listing, checkouts=checkouts, foreign=elsewhere)
+    paths = {item.path for item in raws}
+    checkouts = (*checkouts, *reading.parsed.roots)
+    resolver = Resolver(
+        root=root,
+        listing=listing,
+        checkouts=checkouts,
+        foreign=foreign_checkout(paths, listing, root) if foreign and listing is not None else ("", ""),
+        hanging=listing is not None and hangs(paths, listing, checkouts),
+    )
     findings: dict[tuple[str, int, int, str, str], Finding] = {}
     skips: Counter[tuple[str, SkipReason]] = Counter()
     missing: dict[str, Raw] = {}
@@ -104,10 +122,12 @@ def _placed(
             reading.incomplete = reading.incomplete or f"{item.path}: {item.message}"
             continue
         path, reason = resolver.resolve(item.path)
+        if item.kind == IGNORED:
+            reason = SkipReason.LINTER_IGNORED  # wherever it lies: the file may be git-ignored as well
+        elif reason is None and item.kind == SYNTAX:
+            reason = SkipReason.NOT_PARSED
         if reason is SkipReason.MISSING:
             missing.setdefault(item.path, item)
-        if reason is None and item.kind in (SYNTAX, IGNORED):
-            reason = SkipReason.NOT_PARSED if item.kind == SYNTAX else SkipReason.LINTER_IGNORED
         if reason is not None:
             skips[path, reason] += 1
             continue
@@ -115,9 +135,12 @@ def _placed(
         key = (path, item.line, column, item.rule, item.message)
         if key not in findings:
             findings[key] = Finding(*key, _SEVERITIES[item.severity])
-    paths = {item.path for item in raws}
     if len(missing) > MISSING_SHARE * len(paths):
-        return _result(CheckState.BROKEN, reading, why=_why_missing(missing, len(paths)))
+        return _result(CheckState.BROKEN, reading, why=_why_missing(missing, len(paths), foreign))
+    other = next((item for item in reading.beside if resolver.resolve(item.path)[1] is None), None)
+    if other is not None:
+        why = f"beside a document without findings something is said of {other.path}:{other.line}: {other.message}"
+        return _result(CheckState.BROKEN, reading, why=why)
     found = bool(findings) or any(reason is not SkipReason.LINTER_IGNORED for _, reason in skips)
     return _result(
         CheckState.FINDINGS if found else CheckState.CLEAN,
@@ -127,8 +150,13 @@ def _placed(
     )
 
 
-def _why_missing(missing: dict[str, Raw], paths: int) -> str:
+def _why_missing(missing: dict[str, Raw], paths: int, foreign: bool) -> str:
     example = missing[min(missing)]
+    if foreign:
+        return (
+            f"{len(missing)} of {paths} paths are not in the tree, for example {example.path!r}, line {example.line}: "
+            "it was made of another commit, in another folder (the sweep's root), or its format is another one"
+        )
     if example.kind == SYNTAX:
         return f"the check could not read {example.path!r}, which is not in the tree: {example.message}"
     return (
@@ -152,6 +180,6 @@ def _result(
         skips=skips,
         unparsed=reading.parsed.unparsed,
         why=why,
-        incomplete=reading.incomplete or crash,
+        incomplete="" if state is CheckState.BROKEN else reading.incomplete or crash,
         format=reading.format,
     )

@@ -5,6 +5,7 @@ Imported by the parsing child, so it imports nothing of the package and little o
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -24,13 +25,15 @@ MAX_NUMBER = 2**31 - 1
 # Rules by which linters say "this file could not be read or parsed".
 SYNTAX_RULES = frozenset(
     {"invalid-syntax", "syntax-error", "syntax", "parse-error", "parsing-error", "io-error", "E902", "E999", "E0001"}
-    | {"parse", "typecheck", "syntaxError", "internalAstError", "CssSyntaxError", "Lint/Syntax", "PRS"}
+    | {"parse", "typecheck", "CssSyntaxError", "Lint/Syntax", "PRS", "LXR", "TMP", "syntaxError", "internalAstError"}
+    | {"internalError", "cppcheckError", "unknownMacro", "preprocessorErrorDirective"}
 )
 _FATAL_RULE = re.compile(r"F\d{4}")  # pylint's; pyflakes has three digits
 
 # CSI sequences, OSC sequences (OSC-8 links among them, ended by BEL or ST), and two-byte escapes.
 _ANSI = re.compile(rb"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\)|\x1b[@-Z\\^_]")
 _ANSI_TEXT = re.compile(_ANSI.pattern.decode("ascii"))
+_LONE_RETURN = re.compile(rb"\r(?!\n)")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _SPACES = re.compile(r"\s+")
 
@@ -54,9 +57,10 @@ class Parsed:
     `understood`: a whole document of this format was there, so that "no findings" can be believed.
     `unparsed` counts lines (or elements of a document) that were not understood, `malformed` those of them
     that lie inside a document; `residue` is the first line that was not understood and looks like a finding.
-    `files`: how many files the tool says it looked at, None where it doesn't say.
-    `note` is text around a document, `failed` the tool's own word that it failed, `incomplete` that it did
-    not look at everything.
+    `files`: how many files the tool says it looked at, None where it doesn't say. `roots`: directories that it
+    names as the one that it looked at.
+    `note` and `outside`, which is longer and keeps its lines, are text around a document. `failed` is the tool's own
+    word that it failed, `ended` that it came to its end, `incomplete` that it did not look at everything.
     """
 
     findings: list[Raw] = field(default_factory=list)
@@ -65,9 +69,12 @@ class Parsed:
     malformed: int = 0
     residue: str = ""
     note: str = ""
+    outside: str = ""
     failed: str = ""
     incomplete: str = ""
     files: int | None = None
+    ended: bool = False
+    roots: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +97,18 @@ def strip_ansi(data: bytes) -> bytes:
     return _ANSI.sub(b"", data) if b"\x1b" in data else data
 
 
+def clean_bytes(data: bytes) -> bytes:
+    """UTF-8 without escapes, whose lines end as lines do.
+
+    What a shell redirected may be UTF-16 (PowerShell's, told by its byte order mark); what follows a lone carriage
+    return took the place of what stood before it (a progress bar) and is a line of its own.
+    """
+    if data[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) and not data.startswith(codecs.BOM_UTF32_LE):
+        data = data.decode("utf-16", "replace").encode("utf-8", "replace")
+    data = strip_ansi(data)
+    return _LONE_RETURN.sub(b"\n", data) if b"\r" in data else data
+
+
 def plain(text: str, limit: int = MAX_MESSAGE) -> str:
     """One line of printable text: no escapes, control characters or lone surrogates, at most `limit` long."""
     if len(text) <= limit and text.isprintable() and "  " not in text:
@@ -106,8 +125,18 @@ def head(text: str, lines: int = 10) -> str:
 
 
 def number(value: object) -> int:
-    """A line or column: an int within bounds, 0 for anything else."""
-    return value if type(value) is int and 0 <= value <= MAX_NUMBER else 0
+    """A line or column: a whole number within bounds, 0 for anything else."""
+    found = whole(value)
+    return found if found is not None and 0 <= found <= MAX_NUMBER else 0
+
+
+def whole(value: object) -> int | None:
+    """A whole number, which some tools print as text or with a fraction of 0; None for anything else."""
+    if type(value) is int:
+        return value
+    if type(value) is str and value.isascii() and value.isdigit() and len(value) < 12:
+        return int(value)
+    return int(value) if type(value) is float and value.is_integer() else None
 
 
 def raw(path: str, line: object, column: object, rule: str, message: str, severity: str, kind: str = "") -> Raw:

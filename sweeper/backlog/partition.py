@@ -12,12 +12,11 @@ from operator import attrgetter
 
 from sweeper.backlog.chunks import numbered
 from sweeper.backlog.owners import group_of
-from sweeper.backlog.paths import entry_reason
+from sweeper.backlog.paths import VENDOR_FOLDERS, entry_reason
 from sweeper.backlog.pause import collection_paused
 from sweeper.records import Finding, Listing, Partition, Severity, Skip, SkipReason, Unit
 
 MAX_BYTES = 5_000_000  # a larger file is not edited
-VENDOR_FOLDERS = frozenset({"node_modules", "bower_components", "vendor", "third_party", "third-party", "Godeps"})
 _LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 _LFS_POINTER_BYTES = 1024  # git-lfs's own limit
 ATTRIBUTES = ("filter", "linguist-generated", "linguist-vendored")

@@ -13,7 +13,24 @@ from sweeper.records import Listing, SkipReason
 from sweeper.sandbox.contract import WORK
 
 _DRIVE = re.compile(r"^[A-Za-z]:[\\/]")
-_NO_FILE = frozenset({"", "-", "<stdin>", "stdin", "<unknown>", "<string>"})
+# Names of what is no file: standard input, what a compiler makes up, a tool's own configuration.
+_NO_FILE = frozenset({"", "-", "stdin", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0", "(standard input)", "nofile"}) | {
+    "Command line",
+    "Command line or configuration file",
+}
+_MADE_UP = re.compile(r"<[^<>/\\]*>$|<::[^<>]*>$")
+_ENCODED = re.compile(r"%[0-9A-Fa-f]{2}")
+_URL = re.compile(r"(?!file:)[A-Za-z][A-Za-z0-9+.-]+://")
+VENDOR_FOLDERS = frozenset({"node_modules", "bower_components", "vendor", "third_party", "third-party", "Godeps"})
+# Where installed packages, and what a build wrote, lie: the check saw them, the commit doesn't have them.
+_INSTALLED = VENDOR_FOLDERS | {"site-packages", "dist-packages", ".venv", "venv", ".tox", ".nox", ".yarn", "Pods"}
+_BUILT = frozenset({"build", "_build", "dist", "target", "out", "obj", "bazel-out", ".gradle", ".dart_tool"}) | {
+    ".next",
+    ".nuxt",
+    ".svelte-kit",
+    ".angular",
+    "__generated__",
+}
 LOST = "\ufffd"  # what stands for bytes that are no Unicode
 LINK_MODE = 0o120000
 SUBMODULE_MODE = 0o160000
@@ -45,16 +62,25 @@ class Resolver:
     """Resolves printed paths against the sweep's root, then the repository's root, and remembers the answers.
 
     `listing`: the tree that was checked; None resolves by name only. `checkouts`: absolute directories that
-    are the repository's root where the check ran (several spellings of one place). `foreign`: a further
-    checkout directory, as `foreign_checkout` found it.
+    are the repository's root where the check ran (several spellings of one place). `foreign`: a directory and the
+    folder of the repository that was there, as `foreign_checkout` found them. `hanging`: absolute paths are the
+    repository's own with a slash before them.
     """
 
     def __init__(
-        self, *, root: str = ".", listing: Listing | None, checkouts: Sequence[str] = (WORK,), foreign: str = ""
+        self,
+        *,
+        root: str = ".",
+        listing: Listing | None,
+        checkouts: Sequence[str] = (WORK,),
+        foreign: tuple[str, str] = ("", ""),
+        hanging: bool = False,
     ) -> None:
         self._root = _normal(root)
         self._listing = listing
-        self._checkouts = [c.replace("\\", "/").rstrip("/") for c in (*checkouts, *([foreign] if foreign else []))]
+        self._checkouts = [c.replace("\\", "/").rstrip("/") for c in checkouts]
+        self._places = [(checkout, "") for checkout in self._checkouts] + ([foreign] if foreign[0] else [])
+        self._hanging = hanging
         self._known: dict[str, tuple[str, SkipReason | None]] = {}
         self._replaced: dict[str, str] | None = None
 
@@ -77,7 +103,11 @@ class Resolver:
                 return path, None
             if LOST in path and (real := self._lossy().get(path)):
                 return real, None
-        return (candidates[0], SkipReason.MISSING) if candidates else (printed, SkipReason.OUTSIDE)
+        if _MADE_UP.match(printed):
+            return printed, SkipReason.NO_LOCATION
+        if not candidates or _URL.match(printed):
+            return printed, SkipReason.OUTSIDE
+        return candidates[0], _not_committed(candidates[0]) or SkipReason.MISSING
 
     def _lossy(self) -> dict[str, str]:
         """What a linter that knows only Unicode prints of another path -> the path, "" for one that is ambiguous."""
@@ -92,6 +122,8 @@ class Resolver:
     def _inside(self, spelling: str) -> Iterable[str]:
         if is_absolute(spelling):
             places = [posixpath.normpath(spelling)]
+            if self._hanging:
+                yield places[0].lstrip("/")
         else:
             places = [
                 posixpath.normpath(posixpath.join(checkout, start, spelling))
@@ -99,36 +131,57 @@ class Resolver:
                 for checkout in self._checkouts
             ]
         for place in places:
-            for checkout in self._checkouts:
-                if place.startswith(checkout + "/"):
-                    yield place[len(checkout) + 1 :]
+            for directory, folder in self._places:
+                if place.startswith(directory + "/"):
+                    yield posixpath.join(folder, place[len(directory) + 1 :])
 
 
 def is_absolute(path: str) -> bool:
     return path.startswith("/") or bool(_DRIVE.match(path))
 
 
-def foreign_checkout(printed: Iterable[str], listing: Listing) -> str:
-    """The directory of another machine's checkout that these absolute paths share, "" unless it is unambiguous.
+def foreign_checkout(printed: Iterable[str], listing: Listing, root: str = ".") -> tuple[str, str]:
+    """The directory of another machine that these absolute paths share, and which folder of the repository it was.
 
-    A directory qualifies if at least four of five absolute paths below it name a file of the tree once it is
-    cut off; two directories that explain equally many paths are ambiguous.
+    That is the repository's top ("") or `root`; the answer is ("", "") if it is not unambiguous. A directory
+    qualifies if at least four of five absolute paths below it name a file of the tree; of two that explain equally
+    many paths the one with more of them below `root` is it, else it is ambiguous.
     """
     paths = {posixpath.normpath(s) for p in printed for s in _spellings(p)[-1:] if is_absolute(s)}
-    votes: Counter[str] = Counter()
+    root = _normal(root)
+    votes: Counter[tuple[str, str]] = Counter()
+    inside: Counter[tuple[str, str]] = Counter()
     below: Counter[str] = Counter()
     for path in paths:
         parts = path.split("/")
         for at in range(1, len(parts)):
-            prefix = "/".join(parts[:at])
+            prefix, rest = "/".join(parts[:at]), "/".join(parts[at:])
             below[prefix] += 1
-            if prefix and entry_reason("/".join(parts[at:]), listing) is None:
-                votes[prefix] += 1
-    best = [(count, prefix) for prefix, count in votes.items() if count * 5 >= below[prefix] * 4]
-    best.sort(key=lambda vote: (-vote[0], vote[1]))
-    if not best or (len(best) > 1 and best[1][0] == best[0][0]):
-        return ""
-    return best[0][1]
+            for folder in ("", root) if root and not prefix.endswith("/" + root) else ("",):
+                name = posixpath.join(folder, rest)
+                if prefix and entry_reason(name, listing) is None:
+                    votes[prefix, folder] += 1
+                    inside[prefix, folder] += not root or name.startswith(root + "/")
+    best = [(count, inside[place], place) for place, count in votes.items() if count * 5 >= below[place[0]] * 4]
+    best.sort(key=lambda vote: (-vote[0], -vote[1], vote[2]))
+    if not best or (len(best) > 1 and best[1][:2] == best[0][:2]):
+        return "", ""
+    return best[0][2]
+
+
+def hangs(printed: Iterable[str], listing: Listing, checkouts: Sequence[str]) -> bool:
+    """Whether every absolute path outside of the checkouts is one of the tree with a slash before it."""
+    paths = {posixpath.normpath(s) for p in printed for s in _spellings(p)[-1:] if s.startswith("/")}
+    outside = [path for path in paths if not any(path.startswith(c.rstrip("/") + "/") for c in checkouts)]
+    return bool(outside) and all(entry_reason(path.lstrip("/"), listing) is None for path in outside)
+
+
+def _not_committed(path: str) -> SkipReason | None:
+    """What a file that the commit doesn't have must be, by the folders that it lies in."""
+    folders = set(path.split("/")[:-1])
+    if not folders.isdisjoint(_INSTALLED):
+        return SkipReason.VENDORED
+    return None if folders.isdisjoint(_BUILT) else SkipReason.GENERATED
 
 
 def _normal(root: str) -> str:
@@ -137,13 +190,15 @@ def _normal(root: str) -> str:
 
 
 def _spellings(printed: str) -> list[str]:
-    """The ways to read a printed path: as it is, then with its backslashes as separators."""
+    """The ways to read a printed path: as it is, then with its backslashes as separators, else percent-decoded."""
     path = printed
     if path.startswith("file:"):
         rest = path[5:]
         rest = "/" + rest[2:].partition("/")[2] if rest.startswith("//") else rest
         path = os.fsdecode(unquote_to_bytes(rest.encode("utf-8", "surrogateescape")))
         path = path[1:] if _DRIVE.match(path[1:]) and path.startswith("/") else path
+    if _ENCODED.search(path) and not path.startswith("file:"):
+        return [path, os.fsdecode(unquote_to_bytes(path.encode("utf-8", "surrogateescape")))]
     if "\\" not in path:
         return [path]
     slashed = path.replace("\\", "/")

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from fnmatch import fnmatchcase
 from typing import Any
 
-from sweeper.backlog.partition import VENDOR_FOLDERS
+from sweeper.backlog.paths import VENDOR_FOLDERS
 from sweeper.records import Listing
 
 MAX_FILES = 200  # of one name that are looked into

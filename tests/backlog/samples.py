@@ -79,3 +79,10 @@ def said(
         checkouts=checkouts,
         foreign=foreign,
     )
+
+
+def told(result: CheckResult) -> str:
+    """A check's result on one line: its state, findings as places and rules, skips, whether it is incomplete."""
+    findings = [f"{f.path}:{f.line}:{f.column} {f.rule}".strip() for f in result.findings]
+    skips = [f"{s.path}? {s.reason}" for s in result.skips]
+    return "; ".join([result.state, *findings, *skips, *(["incomplete"] if result.incomplete else [])])

@@ -46,7 +46,7 @@ def test_a16_resolved_against_root_then_repository(printed: str, root: str, path
         (WORK, SkipReason.OUTSIDE),
         (f"{WORK}shop/a.py", SkipReason.OUTSIDE),
         ("C:\\other\\a.py", SkipReason.OUTSIDE),
-        ("https://host/a.py", SkipReason.MISSING),
+        ("https://host/a.py", SkipReason.OUTSIDE),
         ("nosuch.py", SkipReason.MISSING),
         ("\ud800", SkipReason.MISSING),
         ("", SkipReason.NO_LOCATION),
@@ -72,12 +72,12 @@ def test_links_and_submodules_resolve_to_themselves() -> None:
 
 def test_a_foreign_checkout_needs_one_explanation() -> None:
     printed = ["/b/repo/a.py", "/b/repo/pkg/a.py", "/b/repo/pkg/sub/x.py", "/usr/lib/other.py"]
-    assert foreign_checkout(printed, TREE) == "/b/repo"
-    assert foreign_checkout(["/b/repo/pkg/a.py"], TREE) == ""  # pkg/a.py of /b/repo, or a.py of /b/repo/pkg
-    assert foreign_checkout(["D:\\r\\pkg\\sub\\x.py"], TREE) == "D:/r"
-    assert foreign_checkout(["/usr/lib/other.py", "a.py"], TREE) == ""
+    assert foreign_checkout(printed, TREE) == ("/b/repo", "")
+    assert foreign_checkout(["/b/repo/pkg/a.py"], TREE) == ("", "")  # pkg/a.py of /b/repo, or a.py of /b/repo/pkg
+    assert foreign_checkout(["D:\\r\\pkg\\sub\\x.py"], TREE) == ("D:/r", "")
+    assert foreign_checkout(["/usr/lib/other.py", "a.py"], TREE) == ("", "")
     elsewhere = ["/usr/lib/a.py", *(f"/usr/lib/{number}.py" for number in range(5))]
-    assert foreign_checkout(elsewhere, TREE) == ""  # one name in common is chance
+    assert foreign_checkout(elsewhere, TREE) == ("", "")  # one name in common is chance
 
 
 NAMES = st.lists(st.sampled_from(["pkg", "a.py", "..", ".", "x", "sub"]), min_size=1, max_size=5).map("/".join)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -17,9 +17,9 @@ from sweeper.config import SweepConfig
 from sweeper.gate import Gate, TreeVerdict
 from sweeper.ground import Ground, Workshop
 from sweeper.order import suppressions_reject
-from sweeper.records import Change, CheckResult, CheckState, Finding
-from sweeper.sandbox.contract import Clock, Facts, Name, Snapshot
-from sweeper.verify import Baseline
+from sweeper.records import Change, CheckResult, CheckState, Finding, Unit
+from sweeper.sandbox.contract import Clock, Facts, Name, Role, Snapshot
+from sweeper.verify import Baseline, verify
 
 BROKEN = Checked(CheckResult(CheckState.BROKEN, why="it crashed"), Facts(exit_code=2))
 CLEAN = Checked(CheckResult(CheckState.CLEAN), Facts(exit_code=0))
@@ -39,6 +39,10 @@ class Check:
         return self.answers[len(self.asked) - 1]
 
     unmuted_argv: tuple[str, ...] = ()
+    root = "."
+
+    def command_for(self, _: Any) -> tuple[str, ...]:
+        return self.argv
 
     def vanished(self, *_: Any) -> list[Any]:
         return []
@@ -64,6 +68,23 @@ def test_a_check_that_is_broken_without_the_merge_too_is_nobody_s_fault() -> Non
 def test_a_check_that_was_stopped_proves_nothing(facts: Facts) -> None:
     with pytest.raises(GateBroken):
         anyio.run(gate(Checked(BROKEN.result, facts)).judge, CHANGE)
+
+
+INCOMPLETE = Checked(replace(CLEAN.result, incomplete="can't run x because of compilation errors"), Facts(exit_code=0))
+
+
+def test_a12_findings_that_a_check_did_not_come_to_are_not_gone() -> None:
+    """The change breaks the build: the linter finds nothing any more, and says why on the side."""
+    verdict = anyio.run(gate(INCOMPLETE, CLEAN).judge, CHANGE)
+    assert (verdict.red, verdict.reason) == (True, "check broken")
+    assert "can't run x" in verdict.lines[0]
+
+    finding = Finding("a.py", 1, 1, "R", "m")
+    unit = Unit("k", "s", "a.py", ("a.py",), (finding,))
+    for baseline, broken in ((Baseline([finding]), True), (Baseline([finding], "it never looks at everything"), False)):
+        check = cast(Any, Check([INCOMPLETE]))
+        judged = anyio.run(verify, check, Name("r", "s", 1, Role.CHECK), Snapshot("c", {}), unit, baseline, CHANGE)
+        assert judged.result.broken is broken
 
 
 GREEN = suite.TestRun(True, frozenset(), ())

@@ -17,14 +17,18 @@ _OTHER_REASONS = frozenset(
 )
 _MAX_EXPANSIONS = 64
 _NOT_COMPILED = "the project does not compile: "
+_BUILD_FAILED = "cargo reports that the build failed"
+_SUMMARY = re.compile(r"^aborting due to |\bwarnings? emitted$|\bgenerated \d+ warnings?\b")
 
 
 def _visit(value: Any, parsed: Parsed) -> bool:
     reason = record(value).get("reason")
     if not isinstance(reason, str):
         return False
-    if reason == "build-finished" and value.get("success") is not True:
-        parsed.failed = parsed.failed or "cargo reports that the build failed"
+    if reason == "build-finished":
+        parsed.ended = True
+        if value.get("success") is not True:
+            parsed.failed = parsed.failed or _BUILD_FAILED
     if reason != "compiler-message":
         return reason in _OTHER_REASONS
     message = record(value.get("message"))
@@ -34,7 +38,8 @@ def _visit(value: Any, parsed: Parsed) -> bool:
     spans = [record(span) for span in message["spans"]]
     if level not in _SEVERITY:
         return True
-    if not spans:  # "aborting due to 2 previous errors", "5 warnings emitted"
+    if not spans:
+        _nowhere(level, text, parsed)
         return True
     span = next((span for span in spans if span.get("is_primary") is True), spans[0])
     code = string(record(message.get("code")).get("code"))
@@ -46,6 +51,16 @@ def _visit(value: Any, parsed: Parsed) -> bool:
     line, column = place.get("line_start"), place.get("column_start")
     parsed.findings.append(raw(place["file_name"], line, column, code, text, _SEVERITY[level]))
     return True
+
+
+def _nowhere(level: str, text: str, parsed: Parsed) -> None:
+    """What the compiler says of no place: of its own run, or of the crate as a whole."""
+    if _SUMMARY.search(text):
+        return
+    if level == "warning":
+        parsed.findings.append(raw("", 0, 0, "", text, "warning"))
+    else:
+        parsed.incomplete = parsed.incomplete or _NOT_COMPILED + plain(text, 200)
 
 
 def _written(span: dict[str, Any]) -> dict[str, Any]:
@@ -62,9 +77,11 @@ def _written(span: dict[str, Any]) -> dict[str, Any]:
 
 
 def _finish(parsed: Parsed) -> None:
-    """Lints that are denied fail the build too: then the findings say why."""
-    if parsed.findings:
+    """Lints that are denied fail the build too: then the findings say why. Cargo's last line tells that it ended."""
+    if parsed.failed == _BUILD_FAILED and any(found.path for found in parsed.findings):
         parsed.failed = ""
+    if not parsed.ended:
+        parsed.incomplete = parsed.incomplete or "cargo did not say that it came to its end"
 
 
 LINES = Lines(names=("reason",), visit=_visit, finish=_finish)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import chain
 
 from sweeper.backlog.formats.documents import malformed
 from sweeper.backlog.formats.lines import digits
@@ -16,13 +17,13 @@ _RULE_AT_END = re.compile(r" \(([\w/@-]+)\)$")
 
 
 def looks_like(text: str) -> bool:
-    return bool(re.search(r"<checkstyle[\s>]", text))
+    return bool(re.search(r"<checkstyle[\s/>]", text))
 
 
 def parse(stdout: bytes, stderr: bytes) -> Parsed:
     """The rule is the error's source; ESLint repeats it at the end of the message."""
-    parsed, root = skeleton("checkstyle", stdout, stderr)
-    for file in root if root is not None else ():
+    parsed, roots = skeleton("checkstyle", stdout, stderr)
+    for file in chain.from_iterable(roots):
         if file.tag != "file":
             malformed(parsed, file.tag)
         for error in file:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import chain
 
 from sweeper.backlog.formats.documents import malformed
 from sweeper.backlog.formats.lines import digits
@@ -19,11 +20,11 @@ def looks_like(text: str) -> bool:
 
 def parse(stdout: bytes, stderr: bytes) -> Parsed:
     """The first location is the place. What cppcheck says of its own run has none and is no finding."""
-    parsed, root = skeleton("results", stdout, stderr)
-    errors = root.find("errors") if root is not None else None
-    if root is not None and errors is None:
+    parsed, roots = skeleton("results", stdout, stderr)
+    lists = [root.find("errors") for root in roots]
+    if None in lists:
         parsed.failed = parsed.failed or "cppcheck's report has no list of errors"
-    for error in errors if errors is not None else ():
+    for error in chain.from_iterable(errors for errors in lists if errors is not None):
         if error.tag != "error" or "msg" not in error.attrib:
             malformed(parsed, error.tag)
             continue
@@ -31,7 +32,7 @@ def parse(stdout: bytes, stderr: bytes) -> Parsed:
         severity = error.get("severity", "error")
         if location is None and severity == "information":
             continue
-        path, line, column = ("", 0, 0)
+        path, line, column = element(error.get("file0", "")), 0, 0
         if location is not None:
             path = element(location.get("file", ""))
             line, column = digits(location.get("line")), digits(location.get("column"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -12,6 +11,7 @@ from typing import Any
 from sweeper.backlog.formats.documents import (
     Broken,
     array,
+    decode,
     empty_list,
     find,
     first_object,
@@ -23,6 +23,7 @@ from sweeper.backlog.formats.residue import around, count, leftover, no_document
 from sweeper.backlog.parsed import Parsed, strip_ansi
 
 _SAMPLE = 1 << 16  # characters
+_OBJECT = re.compile(r"\{\s*\"")
 Visit = Callable[[Any, Parsed], bool]
 
 
@@ -151,17 +152,22 @@ class Lines:
             nonlocal seen
             for encoded in io.BytesIO(strip_ansi(data)):
                 line = encoded.decode("utf-8", "surrogateescape")
-                if not line.lstrip(" \t\ufeff").startswith("{"):
-                    yield line
-                    continue
-                try:
-                    value = json.loads(line.strip(" \t\r\n\ufeff"))
-                except ValueError:
-                    yield line
-                    continue
-                seen += 1
-                if not self.visit(value, parsed):
-                    malformed(parsed, value)
+                text = line.strip(" \t\r\n\ufeff")
+                while text.startswith("{"):
+                    try:
+                        value, end = decode(text, 0)
+                    except ValueError:
+                        break
+                    seen += 1
+                    if not self.visit(value, parsed):
+                        malformed(parsed, value)
+                    text = text[end:].lstrip()
+                if not _OBJECT.match(text):
+                    yield text
+                elif line.endswith("\n"):
+                    malformed(parsed, text)
+                else:
+                    parsed.failed = "the last line of the output is not whole"
 
         unknown = leftover(parsed, rest()).unparsed
         parsed.understood = bool(seen) and not unknown and not parsed.malformed

@@ -139,6 +139,14 @@ def empty_list(text: str) -> bool:
     return bool(_EMPTY_LIST.match(opening(text)))
 
 
+def after_empty_lists(text: str) -> str:
+    """The text without the empty lists that it begins with, as long as a document with something in it follows."""
+    rest = text
+    while empty_list(opened := opening(rest)):
+        rest = opened[opened.index("]") + 1 :] if opened.startswith("[") else opened[len("null") :]
+    return rest if opening(rest) else text
+
+
 def first_object(text: str) -> dict[str, Any]:
     """The object that the text begins with, or the first line that does; {} if there is none or it is not whole."""
     text = opening(text)

@@ -6,7 +6,7 @@ from typing import Any
 
 from sweeper.backlog.formats.declared import Document
 from sweeper.backlog.formats.documents import malformed
-from sweeper.backlog.formats.fields import Fields, items, record
+from sweeper.backlog.formats.fields import Fields, items, named, record
 from sweeper.backlog.parsed import IGNORED, SYNTAX, Parsed
 
 NAME = "eslint-json"
@@ -15,8 +15,8 @@ FIELDS = Fields(file=("filePath",), line=("line",), column=("column",), rule=("r
 
 
 def _visit(value: Any, parsed: Parsed) -> bool:
-    path = record(value).get("filePath")
-    if not isinstance(path, str) or not isinstance(value.get("messages"), list):
+    path = named(value, "filePath")
+    if path is None or not isinstance(value.get("messages"), list):
         return False
     for message in value["messages"]:
         entry = record(message)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from sweeper.backlog.parsed import Raw, raw
+from sweeper.backlog.parsed import Raw, raw, whole
 
 Path = tuple[str, ...]
 
@@ -32,11 +32,31 @@ def at(value: Any, path: Path) -> Any:
     return value
 
 
+def named(value: Any, name: str) -> str | None:
+    """The text of this member, "" if it is null; None if it is missing or something else."""
+    found = value.get(name) if type(value) is dict else None
+    if found is None and is_null(value, (name,)):
+        return ""
+    return found if isinstance(found, str) else None
+
+
+def is_null(value: Any, path: Path) -> bool:
+    """Whether one of these members is there and null, which is something else than another shape."""
+    for name in path:
+        if type(value) is not dict or name not in value:
+            return False
+        value = value[name]
+        if value is None:
+            return True
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class Fields:
     """Where the parts of one result are, and how they are counted.
 
-    A result without a text for `file` or `message` has another shape. `rule` may be missing or null.
+    A result without a text for `file` or `message` has another shape; a `file` of null is a result that names no
+    file. `rule` may be missing or null.
     `severities` maps the tool's words, compared without regard to case; `otherwise` is what other words mean.
     `line_base` and `column_base`: the number of the first line and column.
     """
@@ -58,6 +78,8 @@ class Fields:
         """The result, None if it has another shape. `file`, `rule` and `severity` stand in for what it lacks."""
         name = at(value, self.file) if file is None else file
         message = at(value, self.message)
+        if name is None and is_null(value, self.file):
+            name = ""
         if not isinstance(name, str) or not isinstance(message, str):
             return None
         code = at(value, self.rule) if self.rule else None
@@ -68,11 +90,11 @@ class Fields:
         if not severity:
             word = at(value, self.severity) if self.severity else None
             severity = self.severities.get(word.lower(), self.otherwise) if isinstance(word, str) else self.otherwise
-        line, column = at(value, self.line), None
-        if self.line_base == 0 and type(line) is int:
+        line, column = whole(at(value, self.line)), None
+        if self.line_base == 0 and line is not None:
             line += 1
         if self.column and line:
-            column = at(value, self.column)
-            if self.column_base == 0 and type(column) is int:
+            column = whole(at(value, self.column))
+            if self.column_base == 0 and column is not None:
                 column += 1
         return raw(name, line, column, code or rule, message, severity, kind)

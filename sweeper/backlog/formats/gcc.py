@@ -6,7 +6,7 @@ from typing import Any
 
 from sweeper.backlog.formats.declared import Document
 from sweeper.backlog.formats.fields import Fields, items, record
-from sweeper.backlog.parsed import Parsed
+from sweeper.backlog.parsed import FATAL, SYNTAX, Parsed
 
 NAME = "gcc-json"
 FIELDS = Fields(
@@ -18,6 +18,8 @@ FIELDS = Fields(
     severity=("kind",),
     severities={"warning": "warning"},
 )
+# What ends the compiling of a file before all of it was looked at.
+KINDS = {"fatal error": SYNTAX, "internal compiler error": FATAL}
 
 
 def _visit(value: Any, parsed: Parsed) -> bool:
@@ -32,7 +34,7 @@ def _visit(value: Any, parsed: Parsed) -> bool:
     found = FIELDS.raw({**entry, "caret": place})
     if found is None:
         return False
-    parsed.findings.append(found)
+    parsed.findings.append(found._replace(kind=KINDS.get(entry["kind"], found.kind)))
     return True
 
 

@@ -15,9 +15,10 @@ from sweeper.backlog.parsed import Parsed, Raw, raw
 
 NAME = "github"
 JSON_NAME = "github-json"
-_COMMAND = re.compile(r"^::(error|warning|notice) ([^\r\n]*?)::(.*)$")
+# As the runner reads them: whatever the case, and with space before them.
+_COMMAND = re.compile(r"^\s*::(error|warning|notice) ([^\r\n]*?)::(.*)$", re.I)
 _GROUP = re.compile(r"^::(?:end)?group::")
-_PROPERTY = re.compile(r"(?:^|,)([A-Za-z]+)=([^,]*)")
+_PROPERTY = re.compile(r"(?:^|,)\s*([A-Za-z]+)=((?:[^,]|,(?!\s*[A-Za-z]+=))*)")
 _SEVERITY = {"error": "error", "warning": "warning", "notice": "info"}
 _TITLE = re.compile(r"^(?:[\w .-]+ \(([^()]+)\)|(?:Pyrefly|Ruff) (\S+)|([\w./@-]+(?:\([\w./@-]+\))?))$")
 _PLACE = re.compile(r"^\d+:\d+ (?=\[)|^(?:[^\s:]+:)?\d+(?::\d+)?: ?")
@@ -58,8 +59,8 @@ def _raw(match: re.Match[str]) -> Raw:
         if rule and message.startswith(prefix):
             message = message[len(prefix) :]
             break
-    line = digits(properties.get("line"))
-    return raw(properties.get("file", ""), line, digits(properties.get("col")), rule, message, _SEVERITY[match[1]])
+    path, line, column = properties.get("file", ""), digits(properties.get("line")), digits(properties.get("col"))
+    return raw(path, line, column, rule, message, _SEVERITY[match[1].lower()])
 
 
 def _unescape(text: str) -> str:

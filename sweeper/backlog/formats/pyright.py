@@ -27,7 +27,7 @@ def _visit(value: Any, parsed: Parsed) -> bool:
     found = FIELDS.raw(value)
     if found is None:
         return False
-    if not found.rule and found.severity == "error":
+    if not found.rule and value.get("severity") == "error":
         found = found._replace(rule="syntax", kind=SYNTAX)
     parsed.findings.append(found)
     return True

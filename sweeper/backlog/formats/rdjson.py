@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from sweeper.backlog.formats.declared import Document, Lines
-from sweeper.backlog.formats.fields import Fields, at, record, string
-from sweeper.backlog.parsed import SYNTAX, Parsed
+from sweeper.backlog.formats.fields import Fields, at, is_null, record, string
+from sweeper.backlog.parsed import FATAL, SYNTAX, Parsed
 
 NAME = "rdjson"
 LINES_NAME = "rdjsonl"
@@ -23,7 +23,7 @@ FIELDS = Fields(
 
 def _visit(value: Any, parsed: Parsed) -> bool:
     entry = record(value)
-    if not isinstance(entry.get("location"), dict):
+    if not isinstance(entry.get("location"), dict) and not is_null(entry, ("location",)):
         return False
     if isinstance(entry.get("code"), str):
         entry = {**entry, "code": {"value": entry["code"]}}
@@ -34,6 +34,8 @@ def _visit(value: Any, parsed: Parsed) -> bool:
         return False
     if found.rule.startswith("fs/") and string(at(entry, ("source", "name"))) in ("", "Biome"):
         found = found._replace(kind=SYNTAX)  # Biome's "cannot read this file"
+    elif found.rule.startswith("internalError/"):
+        found = found._replace(kind=FATAL)  # Biome failed on the file
     parsed.findings.append(found)
     return True
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from sweeper.backlog.formats.declared import Document
 from sweeper.backlog.formats.documents import malformed
-from sweeper.backlog.formats.fields import Fields, at, record
+from sweeper.backlog.formats.fields import Fields, at, named, record
 from sweeper.backlog.parsed import Parsed
 
 NAME = "rubocop-json"
@@ -19,16 +20,18 @@ FIELDS = Fields(
     severity=("severity",),
     severities={"info": "info", "refactor": "info", "convention": "info", "warning": "warning"},
 )
+OLD_FIELDS = replace(FIELDS, line=("location", "line"), column=("location", "column"))  # before version 0.52
 
 
 def _visit(value: Any, parsed: Parsed) -> bool:
     """What a fixer has corrected on the way is no finding any more."""
     entry = record(value)
-    path = entry.get("path")
-    if not isinstance(path, str) or not isinstance(entry.get("offenses"), list):
+    path = named(entry, "path")
+    if path is None or not isinstance(entry.get("offenses"), list):
         return False
     for offense in entry["offenses"]:
-        found = FIELDS.raw(record(offense), file=path)
+        fields = FIELDS if at(offense, FIELDS.line) is not None else OLD_FIELDS
+        found = fields.raw(record(offense), file=path)
         if found is None or not found.rule:
             malformed(parsed, offense)
         elif record(offense).get("corrected") is not True:

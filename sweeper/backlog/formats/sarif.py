@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
+from itertools import chain, islice
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
 from sweeper.backlog.formats import documents
-from sweeper.backlog.formats.fields import at, items, record
+from sweeper.backlog.formats.fields import at, items, record, string
 from sweeper.backlog.formats.residue import around, count, no_document
-from sweeper.backlog.parsed import Parsed, Raw, plain, raw, strip_ansi
+from sweeper.backlog.parsed import MAX_PATH, Parsed, Raw, plain, raw, strip_ansi
 
 NAME = "sarif"
 _SEVERITY = {"error": "error", "warning": "warning", "note": "info", "none": "info"}
+_NOTIFICATIONS = ("toolExecutionNotifications", "toolConfigurationNotifications")
+# By these names tools speak of the directory that was looked at.
+_ROOTS = frozenset({"ROOT", "SRCROOT", "SOURCEROOT", "PROJECTROOT", "REPOROOT", "REPOSITORYROOT"})
 _SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]+):")
 _DRIVE = re.compile(r"^/[A-Za-z]:(?:/|$)")
 
@@ -58,6 +63,9 @@ def parse(stdout: bytes, stderr: bytes) -> Parsed:
 
 def _run(run: dict[str, Any], parsed: Parsed) -> None:
     rules = items(at(run, ("tool", "driver", "rules")))
+    parsed.roots += islice(_roots(run), 20)
+    if items(at(run, ("externalPropertyFileReferences", "results"))):
+        parsed.failed = parsed.failed or "the SARIF log keeps results in other files"
     if "results" not in run:
         parsed.failed = parsed.failed or "the SARIF log has a run that looked for no results"
     elif run["results"] is not None and not isinstance(run["results"], list):
@@ -67,14 +75,20 @@ def _run(run: dict[str, Any], parsed: Parsed) -> None:
             documents.malformed(parsed, result)
         elif not _not_a_finding(result):
             parsed.findings.append(_result(result, run, rules))
-    for invocation in items(run.get("invocations")):
-        if not isinstance(invocation, dict):
-            continue
+    for invocation in map(record, items(run.get("invocations"))):
         if invocation.get("executionSuccessful") is False:
             parsed.failed = parsed.failed or "the tool reports that its execution was not successful"
-        for note in items(invocation.get("toolExecutionNotifications")):
+        notes = [items(invocation.get(name)) for name in _NOTIFICATIONS]
+        for note in chain.from_iterable(notes):
             if record(note).get("level") == "error":
                 parsed.incomplete = parsed.incomplete or plain(_text(record(note).get("message"), {}), 300)
+
+
+def _roots(run: dict[str, Any]) -> Iterator[str]:
+    for name, base in record(run.get("originalUriBaseIds")).items():
+        place = string(record(base).get("uri"))
+        if name.strip("%").replace("_", "").upper() in _ROOTS and place.startswith("file:"):
+            yield uri_to_path(place)[:MAX_PATH]
 
 
 def _not_a_finding(result: dict[str, Any]) -> bool:
@@ -96,8 +110,8 @@ def _result(result: dict[str, Any], run: dict[str, Any], rules: list[Any]) -> Ra
     if not rule:
         rule = next((record(r) for r in rules if record(r).get("id") == name), {}) if "level" not in result else {}
     level = result.get("level") or record(rule.get("defaultConfiguration")).get("level") or "warning"
-    locations = items(result.get("locations"))
-    physical = record(record(locations[0] if locations else None).get("physicalLocation"))
+    places = [record(record(location).get("physicalLocation")) for location in items(result.get("locations"))]
+    physical = next(filter(None, places), {})
     region = record(physical.get("region"))
     return raw(
         _path(record(physical.get("artifactLocation")), run),

@@ -6,7 +6,7 @@ from typing import Any
 
 from sweeper.backlog.formats.declared import Document
 from sweeper.backlog.formats.fields import Fields, at, items, record, string
-from sweeper.backlog.parsed import Parsed, plain
+from sweeper.backlog.parsed import IGNORED, Parsed, plain, raw
 
 NAME = "semgrep-json"
 FIELDS = Fields(
@@ -18,6 +18,9 @@ FIELDS = Fields(
     severity=("extra", "severity"),
     severities={"warning": "warning", "medium": "warning", "info": "info", "low": "info", "inventory": "info"},
 )
+# Of the reasons why a file was skipped, those that nobody asked for.
+_TOO_LARGE = frozenset({"exceeded_size_limit", "too_big", "minified"})
+_FAILED = frozenset({"analysis_failed_parser_or_internal_error", "too_many_matches", "insufficient_permissions"})
 
 
 def _visit(value: Any, parsed: Parsed) -> bool:
@@ -38,6 +41,12 @@ def _finish(members: dict[str, Any], parsed: Parsed) -> None:
         if record(error).get("level") == "error" and not parsed.findings:
             parsed.failed = parsed.failed or f"semgrep reports: {said}"
         parsed.incomplete = parsed.incomplete or said
+    for skipped in items(at(members, ("paths", "skipped"))):
+        path, reason = string(record(skipped).get("path")), string(record(skipped).get("reason"))
+        if reason in _TOO_LARGE:
+            parsed.findings.append(raw(path, 0, 0, "", f"skipped by semgrep: {reason}", "info", IGNORED))
+        elif reason in _FAILED:
+            parsed.incomplete = parsed.incomplete or plain(f"{path}: {reason}", 300)
 
 
 DOCUMENT = Document(

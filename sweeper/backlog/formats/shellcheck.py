@@ -29,6 +29,7 @@ def _visit(value: Any, parsed: Parsed) -> bool:
     found = FIELDS.raw(value)
     if found is None or not found.rule:
         return False
+    found = found._replace(rule=found.rule.removeprefix("SC"))
     not_parsed = _PARSER.fullmatch(found.rule) and found.severity == "error"
     kind = SYNTAX if not_parsed or found.rule == _WHERE else found.kind
     parsed.findings.append(found._replace(rule=f"SC{found.rule}", kind=kind))

@@ -7,7 +7,7 @@ from typing import Any
 
 from sweeper.backlog.formats.declared import Document
 from sweeper.backlog.formats.documents import malformed
-from sweeper.backlog.formats.fields import Fields, record
+from sweeper.backlog.formats.fields import Fields, named, record
 from sweeper.backlog.parsed import Parsed
 
 NAME = "sqlfluff-json"
@@ -23,8 +23,8 @@ OLD_FIELDS = replace(FIELDS, line=("line_no",), column=("line_pos",))
 
 def _visit(value: Any, parsed: Parsed) -> bool:
     entry = record(value)
-    path = entry.get("filepath")
-    if not isinstance(path, str) or not isinstance(entry.get("violations"), list):
+    path = named(entry, "filepath")
+    if path is None or not isinstance(entry.get("violations"), list):
         return False
     for violation in entry["violations"]:
         fields = OLD_FIELDS if "line_no" in record(violation) else FIELDS

@@ -7,7 +7,7 @@ from typing import Any
 
 from sweeper.backlog.formats.declared import Document
 from sweeper.backlog.formats.documents import malformed
-from sweeper.backlog.formats.fields import Fields, items, record, string
+from sweeper.backlog.formats.fields import Fields, items, named, record, string
 from sweeper.backlog.parsed import IGNORED, SYNTAX, Parsed, plain, raw
 
 NAME = "stylelint-json"
@@ -25,8 +25,8 @@ _RULE_AT_END = re.compile(r" \([\w/@-]+\)$")
 
 def _visit(value: Any, parsed: Parsed) -> bool:
     entry = record(value)
-    path = entry.get("source")
-    if not isinstance(path, str) or not isinstance(entry.get("warnings"), list):
+    path = named(entry, "source")
+    if path is None or not isinstance(entry.get("warnings"), list):
         return False
     if entry.get("ignored") is True:
         parsed.findings.append(raw(path, 0, 0, "", "ignored by stylelint", "info", IGNORED))
@@ -34,6 +34,8 @@ def _visit(value: Any, parsed: Parsed) -> bool:
         found = FIELDS.raw(record(warning), file=path)
         if found is None:
             malformed(parsed, warning)
+        elif found.message == f"Unknown rule {found.rule}." or found.message.startswith(f"Unknown rule {found.rule}. "):
+            parsed.incomplete = parsed.incomplete or f"stylelint's configuration: {found.message}"
         else:
             parsed.findings.append(found._replace(message=_RULE_AT_END.sub("", found.message)))
     for error in items(entry.get("parseErrors")):

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Iterator
 
 from sweeper.backlog.formats.lines import each_line
-from sweeper.backlog.formats.residue import leftover
-from sweeper.backlog.parsed import SYNTAX_RULES, Parsed, Raw, raw
+from sweeper.backlog.formats.residue import leftover, says_nothing_found
+from sweeper.backlog.parsed import SYNTAX, SYNTAX_RULES, Parsed, Raw, plain, raw, strip_ansi
 
 NAME = "text"
 
 # Anchored on the first ":<digits>" from the left that a message follows; a drive letter is part of the path.
 _PLACE = re.compile(
     r"^(?P<path>(?:[A-Za-z]:[\\/])?[^\r\n]+?):(?P<line>\d{1,9})(?::(?P<column>\d{1,9})(?::\d{1,9}:\d{1,9}(?=:))?)?"
-    r"(?:-\d{1,9})?:(?P<rest>(?!\d{1,9}(?:\s|$)).*)$"
+    r"(?:-\d{1,9}(?::\d{1,9})?)?:(?P<rest>(?!\d{1,9}(?:\s|$)).*)$"
 )
 # An URL, the place in rustc's and ruff's blocks of several lines, a continuation, a document.
 _NOT_A_PLACE = re.compile(
-    r"^(?!file:)[A-Za-z][A-Za-z0-9+.-]*://|^\s*-->|^\t|^\s*(?:\{\s*\"|\[\s*[{\"]|<|\"[\w$-]+\": )"
+    r"^(?!file:)[A-Za-z][A-Za-z0-9+.-]*://|^\s*-->|^\t|^\s*(?:\{\s*\"|\[\s*[{\"]|<(?![\w -]+>:\d)|\"[\w$-]+\": )"
 )
 _INDENTED = re.compile(  # pyright's
     r"^ +(?P<path>\S.*?):(?P<line>\d{1,9}):(?P<column>\d{1,9})(?P<rest> - (?:error|warning|information)\b.*)$"
@@ -37,12 +38,21 @@ _BRACKETED = re.compile(r"^\[([A-Za-z][\w./-]*)(?:\([\w-]+\))?(?:, ?[^\]]*)?\]:?
 _CODE = re.compile(r"^([A-Z]{1,10}[0-9]{1,6}|[a-z][a-z0-9]*(?:-[a-z0-9]+)+(?=:))\b:?\s+(?:\[\*\]\s+)?")
 _PREFIXED = re.compile(r"^[CRWEFI]:\s?(?:\[Correct(?:able|ed)\] )?([a-z][a-z0-9-]*|[A-Z]\w*(?:/\w+)+):\s+")
 _TRAILING = re.compile(
-    r"\s+(?:\[(-W[\w+=-]+|[A-Za-z][\w./+=@-]*(?:\([\w./@-]+\))?)\]|\(([a-z][a-z0-9]*(?:[-/][a-z0-9]+)+|report[A-Z][A-Za-z]+)\))$"
+    r"\s+(?:\[(?:-Werror,)?(-W[\w+=-]+|[A-Za-z][\w./+=@-]*(?:\([\w./@-]+\))?)(?:,[\w./+=@,-]+)?\]|\(([a-z][a-z0-9]*(?:[-/][a-z0-9]+)+|report[A-Z][A-Za-z]+)\))$"
 )
 _LEVEL_LAST = re.compile(r"\s+\[(error|warning|info)\]$")  # stylelint's `unix`
 _LEVEL_OF_RULE = re.compile(r"^(error|warning)/(?=.)", re.I)  # ESLint's and oxlint's `unix`
 _LEVEL = {"error": "error", "warning": "warning", "warn": "warning"}
+_VET = "vet: "  # go vet's own prefix for code that doesn't compile
 _ASIDE = frozenset({"note", "hint", "help"})
+
+
+_ENTERING = re.compile(r"^\w+(?:\[\d+\])?: (Entering|Leaving) directory [`'](.+)'$")
+_NOTE = re.compile(r"\s*note\b", re.I)
+# What is no chatter even on stderr: a document that no format knows, the block of a diagnostic.
+_DOCUMENT = re.compile(
+    rb"^\s*(?:<\?xml\b|<[A-Za-z][\w-]*(?:\s[^<>\n]*)?>\s*$|[\[{]\s*[\"{\[]|-->\s*\S+?:\d+)[^\n]*", re.MULTILINE
+)
 
 
 def looks_like(text: str) -> bool:
@@ -78,30 +88,59 @@ def parse(stdout: bytes, stderr: bytes) -> Parsed:
     if not parsed.findings and stderr:
         other = _lines(stderr)
         parsed.findings = other.findings
+        document = _DOCUMENT.search(strip_ansi(stderr))
+        if document and not parsed.residue:
+            parsed.residue = plain(document[0].decode("utf-8", "replace"), 200)
     return parsed
 
 
 def _lines(data: bytes) -> Parsed:
     parsed = Parsed()
+    notes: list[str] = []
+
+    folders: list[str] = []
 
     def others() -> Iterator[str]:
         for line in each_line(data):
             match = _place(line)
-            if match is None or not _add(match, parsed):
+            if match is None:
+                _follow(line, folders)
                 yield line
+            elif not _add(match, parsed, folders):
+                if _NOTE.match(match["rest"]):
+                    notes.append(plain(line, 200))
+                else:
+                    yield line
 
-    return leftover(parsed, others())
+    leftover(parsed, others())
+    parsed.unparsed += len(notes)
+    if notes and not says_nothing_found(parsed.outside):  # of notes alone nobody knows what they are about
+        parsed.residue = parsed.residue or notes[0]
+    return parsed
 
 
-def _add(match: re.Match[str], parsed: Parsed) -> bool:
+def _follow(line: str, folders: list[str]) -> None:
+    """Go with make into a folder and out of it again: what it starts there prints paths from there."""
+    if entering := _ENTERING.match(line):
+        if entering[1] == "Entering":
+            folders.append(entering[2])
+        elif folders:
+            folders.pop()
+
+
+def _add(match: re.Match[str], parsed: Parsed, folders: list[str]) -> bool:
     """Take a line with a place as a finding, or as a part of the one before it; False if it is neither."""
     path = match["path"].strip()
     message = match["rest"].strip()
     severity = "error"
     rule = ""
+    if path.startswith(_VET):
+        path, rule = path[len(_VET) :], "typecheck"
     first = _LEVEL_FIRST.match(path)
     if first:
         path, severity = path[first.end() :], _LEVEL.get(first[1].lower(), "info")
+    if folders:
+        path = posixpath.join(folders[-1], path)
     level = _SEVERITY.match(message)
     if level:
         word = (level[1] or level[0].strip("- []\t")).lower()
@@ -121,5 +160,6 @@ def _add(match: re.Match[str], parsed: Parsed) -> bool:
         severity, rule = _LEVEL[level_of_rule[1].lower()], rule[level_of_rule.end() :]
     if not message and rule not in SYNTAX_RULES and not match["rest"].strip():
         return False
-    parsed.findings.append(raw(path, int(match["line"]), int(match["column"] or 0), rule, message, severity))
+    kind = SYNTAX if level and "fatal" in level[0].lower() else ""  # a compiler's: it looked at nothing that follows
+    parsed.findings.append(raw(path, int(match["line"]), int(match["column"] or 0), rule, message, severity, kind))
     return True

@@ -11,34 +11,54 @@ from sweeper.backlog.parsed import Parsed, strip_ansi
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
+_DECLARATION = re.compile(r"<\?xml[^>]*\?>|<!--.*?-->", re.DOTALL)
+# Characters that XML can't hold, and ampersands that stand for nothing, are what tools forget to escape.
+_REFERENCE = re.compile(r"&#(?:0*(?:[0-8]|1[124-9]|2\d|3[01])|[xX]0*(?:[0-8bcBCefEF]|1[\da-fA-F]));")
+_STRAY = re.compile(r"&(?!#\d+;|#x[\da-fA-F]+;|[A-Za-z][\w.-]*;)")
 _INVALID = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
 
-def skeleton(tag: str, stdout: bytes, stderr: bytes) -> tuple[Parsed, Element | None]:
-    """The document whose root is `tag`, in either stream, and the text around it accounted for."""
+def skeleton(tag: str, stdout: bytes, stderr: bytes) -> tuple[Parsed, list[Element]]:
+    """The documents whose root is `tag`, one after the other in either stream, and the text around them accounted for.
+
+    A tool that is started for several lists of files, or modules, prints one each time.
+    """
+    texts = [strip_ansi(data).decode("utf-8", "surrogateescape") for data in (stdout, stderr)]
+    opening = re.compile(rf"<{tag}(?:\s[^<>]*?)?(/?)>")
+    for text in texts:
+        roots: list[Element] = []
+        around_them: list[str] = []
+        at = 0
+        while start := opening.search(text, at):
+            around_them.append(text[at : start.start()])
+            try:
+                root, at = _document(tag, text, start)
+            except ValueError as error:
+                return Parsed(failed=f"the XML document <{tag}> {error}"[:300], unparsed=count(text)), []
+            roots.append(root)
+        if roots:
+            around_them.append(text[at:])
+            return around(Parsed(understood=True), *(_DECLARATION.sub("", part) for part in around_them)), roots
+    return no_document("\n".join(texts)), []
+
+
+def _document(tag: str, text: str, start: re.Match[str]) -> tuple[Element, int]:
+    """The document that begins at `start`, and its end. Raises ValueError for one that is broken or not whole."""
     from defusedxml import ElementTree  # only these formats need it
     from defusedxml.common import DefusedXmlException
 
-    texts = [strip_ansi(data).decode("utf-8", "surrogateescape") for data in (stdout, stderr)]
-    for text in texts:
-        start = re.search(rf"<{tag}[\s>]", text)
-        if start is None:
-            continue
+    end = start.end()
+    if not start[1]:
         closing = f"</{tag}>"
-        end = text.rfind(closing)
-        if end < 0:
-            return Parsed(failed=f"the XML document <{tag}> is not whole", unparsed=count(text)), None
-        end += len(closing)
-        body = _INVALID.sub("?", text[start.start() : end])
-        try:
-            # Bytes that are no UTF-8 (in a path) become private characters, and are turned back by `element`.
-            root = ElementTree.fromstring(_hide(body))
-        except (ElementTree.ParseError, DefusedXmlException, ValueError) as error:
-            return Parsed(failed=f"the XML document <{tag}> is broken: {error}"[:300], unparsed=count(text)), None
-        before = re.sub(r"<\?xml[^>]*\?>|<!--.*?-->", "", text[: start.start()], flags=re.DOTALL)
-        parsed = Parsed(understood=True)
-        return around(parsed, before, text[end:]), root
-    return no_document("\n".join(texts)), None
+        end = text.find(closing, end) + len(closing)
+        if end < start.end():
+            raise ValueError("is not whole")
+    body = _STRAY.sub("&amp;", _REFERENCE.sub("?", _INVALID.sub("?", text[start.start() : end])))
+    try:
+        # Bytes that are no UTF-8 (in a path) become private characters, and are turned back by `element`.
+        return ElementTree.fromstring(_hide(body)), end
+    except (ElementTree.ParseError, DefusedXmlException, ValueError) as error:
+        raise ValueError(f"is broken: {error}") from None
 
 
 def settled(parsed: Parsed) -> Parsed:

@@ -58,7 +58,10 @@ GOLANGCI = Tool(
     whole_project=True,
     exit_codes=codes(broken=(2, 3, 4, 5, 6, 7)),
     streams=("stdout",),
-    incomplete=r"(?im)^.*(?:can't run|because of compilation errors).*",
+    incomplete=(
+        r"(?im)^(?:.*(?:can't run|because of compilation errors|context loading failed|typechecking error)"
+        r"|level=error|ERRO\b).*"
+    ),
     config_files=(".golangci.yml", ".golangci.yaml", ".golangci.toml", ".golangci.json", "go.mod"),
 )
 GOLANGCI_V1 = replace(
@@ -109,6 +112,7 @@ RUBOCOP = Tool(
     no_suppressions=("--ignore-disable-comments",),
     exit_codes=codes(broken=(2,)),
     streams=("stdout",),
+    incomplete=r"(?m)^(?:An error occurred while|Infinite loop detected in) .*",
     config_files=(".rubocop.yml", ".rubocop_todo.yml", ".rubocop"),
 )
 

@@ -120,6 +120,7 @@ MYPY = Tool(
     whole_project=True,
     # 2 is a crash, a usage error or code that does not parse: what was printed decides.
     exit_codes=codes(findings=(1, 2)),
+    partial=frozenset({2}),
     streams=("stdout",),
     config_files=("mypy.ini", ".mypy.ini", "pyproject.toml", "setup.cfg"),
     config_section={"pyproject.toml": "tool.mypy", "setup.cfg": "mypy"},

@@ -39,10 +39,11 @@ class Tool:
     `whole_project`: its findings of one file depend on others, so only whole runs judge. `crosses`: files are judged
     alone, but some rules look further, so that a finding may go when another file changes. `passes_on`: what follows
     "--" is for another program. `booleans`: any option may be followed by "true" or "false".
-    `exit_codes` gives the meaning of the codes; an unlisted code has none. `streams`:
-    where findings are printed. `column_base`: the number of the first column in text. `incomplete`: what the
-    tool says when it did not look at everything, `nothing` when it looked at no file. `config_files`: names, at
-    any depth, that change what the check reports; `config_section`: where only one table of such a file does.
+    `exit_codes` gives the meaning of the codes; an unlisted code has none. With `partial` ones it did not look at
+    everything. `streams`: where findings are printed. `column_base`: the number of the first column in text.
+    `incomplete`: what the tool says when it did not look at everything, `nothing` when it looked at no file.
+    `config_files`: names, at any depth, that change what the check reports; `config_section`: where only one table of
+    such a file does.
     """
 
     name: str
@@ -66,6 +67,7 @@ class Tool:
     passes_on: bool = False
     booleans: bool = False
     exit_codes: Mapping[int, CheckState] = field(default_factory=dict)
+    partial: frozenset[int] = frozenset()
     streams: tuple[str, ...] = ("stdout", "stderr")
     column_base: int = 1
     incomplete: str = ""
