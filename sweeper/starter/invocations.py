@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sweeper.backlog.tools import GENERIC, Tool, recognise
-from sweeper.backlog.tools.commandline import program_at
+from sweeper.backlog.tools.commandline import program_at, program_name
 from sweeper.starter.hooks import hooks
 from sweeper.starter.project import WORKFLOWS, Project, joined, strings, table
 
@@ -79,7 +79,7 @@ def _own(words: tuple[str, ...], tool: Tool) -> tuple[str, ...]:
     if words[0] == "bundle":
         return words
     at = program_at(words, tool.programs) - 1
-    return (posixpath.basename(words[at]), *words[at + 1 :])
+    return (program_name(words[at]), *words[at + 1 :])
 
 
 def commands(text: str, folder: str) -> Iterator[tuple[str, tuple[str, ...]]]:

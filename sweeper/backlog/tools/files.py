@@ -110,7 +110,7 @@ MARKDOWNLINT = Tool(
 MARKDOWNLINT_CLI = replace(
     MARKDOWNLINT,
     name="markdownlint-cli",
-    programs=("markdownlint",),
+    programs=("markdownlint", "markdownlint-cli"),
     value_options=words("-c --config -i --ignore -p --ignore-path -r --rules --disable --enable"),
     dropped=dropped("-f --fix -q --quiet -j --json", "-o --output"),
     file_options=(),
