@@ -26,7 +26,7 @@ MAX_NUMBER = 2**31 - 1
 SYNTAX_RULES = frozenset(
     {"invalid-syntax", "syntax-error", "syntax", "parse-error", "parsing-error", "io-error", "E902", "E999", "E0001"}
     | {"parse", "typecheck", "CssSyntaxError", "Lint/Syntax", "PRS", "LXR", "TMP", "syntaxError", "internalAstError"}
-    | {"internalError", "cppcheckError", "unknownMacro", "preprocessorErrorDirective"}
+    | {"internalError", "cppcheckError", "unknownMacro", "preprocessorErrorDirective", "clang-diagnostic-error"}
 )
 _FATAL_RULE = re.compile(r"F\d{4}")  # pylint's; pyflakes has three digits
 

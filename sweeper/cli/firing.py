@@ -47,7 +47,7 @@ async def drain_once(wanted: Wanted, console: Console, caught: signals.Caught, *
         providers = wiring.providers(settled.config, settled.sweeps.values(), console)
         await _say_uncommitted(wanted.base, settled.path, repo, console)
         async with wiring.writing(repo, settled.config) as ledger, _bench(repo, ledger, settled, console) as tools:
-            order = replace(await _order(wanted, settled, tools), providers=providers)
+            order = replace(await _order(wanted, settled, tools, console), providers=providers)
             consent.ask(order, repo.state, console, yes=wanted.yes)
             return await _fired(settled.config, order, tools, caught, console, live=live, publish=wanted.pull_request)
 
@@ -95,7 +95,7 @@ async def planned(wanted: Wanted, console: Console, *, prompts: bool = False) ->
         async with wiring.reading(repo, settled.config) as known:
             with signals.caught(console.warn) as caught, caught.stopping():
                 async with _bench(repo, known or nothing, settled, console) as tools:
-                    order = await _order(wanted, settled, tools)
+                    order = await _order(wanted, settled, tools, console)
                     hooks = Hooks(say=console.say, cancel=caught.cancel)
                     plans = await plan(order, tools, hooks, ledger=known, prompts=prompts)
     if caught.first is not None:
@@ -107,13 +107,13 @@ def _bench(repo: Repo, ledger: Ledger, settled: sweeps.Settled, console: Console
     return wiring.workbench(repo, ledger, settled.config, list(settled.sweeps.values()), console)
 
 
-async def _order(wanted: Wanted, settled: sweeps.Settled, tools: Tools) -> Order:
+async def _order(wanted: Wanted, settled: sweeps.Settled, tools: Tools, console: Console) -> Order:
     return Order(
         sweeps=settled.sweeps,
         digest=settled.digest,
         base=wanted.base,
         fresh=wanted.fresh,
-        selection=await selection.read(wanted, settled.sweeps, tools),
+        selection=await selection.read(wanted, settled.sweeps, tools, console.say),
         limits=settled.config.limits,
         sandbox=settled.config.sandbox,
         lease=settled.config.dispatcher.lease,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import anyio.to_thread
@@ -17,10 +17,19 @@ from sweeper.config import SweepConfig
 from sweeper.errors import CheckBroken, ConfigError
 from sweeper.ground import Selection
 from sweeper.order import Tools
+from sweeper.records import CheckResult
+from sweeper.report.phrases import count
+
+MOST_TOLD = 10  # skipped files by name
 
 
-async def read(wanted: Wanted, chosen: Mapping[str, SweepConfig], tools: Tools) -> Selection | None:
-    """The findings of --from. Raises ConfigError if they can't be read, CheckBroken if they are not understood."""
+async def read(
+    wanted: Wanted, chosen: Mapping[str, SweepConfig], tools: Tools, say: Callable[[str], None]
+) -> Selection | None:
+    """The findings of --from; `say` is told what of them can't be worked on.
+
+    Raises ConfigError if they can't be read, CheckBroken if they are not understood.
+    """
     if wanted.source is None:
         return None
     if len(chosen) != 1:
@@ -43,7 +52,20 @@ async def read(wanted: Wanted, chosen: Mapping[str, SweepConfig], tools: Tools) 
         )
     if result.broken:
         raise CheckBroken(f"--from {wanted.source}: {result.why}", hint="give the format's name with --format")
+    for line in _left_out(result):
+        say(f"--from {wanted.source}: {line}")
     return Selection(result.findings)
+
+
+def _left_out(result: CheckResult) -> Iterator[str]:
+    for skip in result.skips[:MOST_TOLD]:
+        yield f"{count(skip.findings, 'finding')} left out, {skip.reason}: {skip.path}"
+    if more := sum(skip.findings for skip in result.skips[MOST_TOLD:]):
+        yield f"{count(more, 'more finding')} left out"
+    if result.unparsed:
+        yield f"{count(result.unparsed, 'line')} not understood"
+    if result.incomplete:
+        yield f"incomplete: {result.incomplete}"
 
 
 def _copy(source: str, target: Path) -> None:

@@ -140,6 +140,13 @@ def test_findings_that_are_not_understood_are_no_empty_backlog(findings: Place) 
     assert "nowhere.json" in missing.err
 
 
+def test_given_findings_that_are_left_out_are_told(findings: Place) -> None:
+    given = "/elsewhere/z.py:1:2: F401 x\nplain.py:1:8: F401 `os` imported but unused\nwhat is this\n"
+    done = findings.run("plan", "--from", "-", *CHECK, stdin=given)
+    assert "--from -: 1 finding left out, outside the repository: /elsewhere/z.py" in done.err
+    assert "--from -: 1 line not understood" in done.err
+
+
 def test_a_released_unit_starts_again(findings: Place) -> None:
     findings.run("run", *CHECK)
     done = findings.run("release", "stubborn.py")

@@ -53,12 +53,17 @@ def _document(tag: str, text: str, start: re.Match[str]) -> tuple[Element, int]:
         end = text.find(closing, end) + len(closing)
         if end < start.end():
             raise ValueError("is not whole")
-    body = _STRAY.sub("&amp;", _REFERENCE.sub("?", _INVALID.sub("?", text[start.start() : end])))
+    body = mended(text[start.start() : end])
     try:
         # Bytes that are no UTF-8 (in a path) become private characters, and are turned back by `element`.
         return ElementTree.fromstring(_hide(body)), end
     except (ElementTree.ParseError, DefusedXmlException, ValueError) as error:
         raise ValueError(f"is broken: {error}") from None
+
+
+def mended(text: str) -> str:
+    """The document with what tools forget to escape put right."""
+    return _STRAY.sub("&amp;", _REFERENCE.sub("?", _INVALID.sub("?", text)))
 
 
 def settled(parsed: Parsed) -> Parsed:
