@@ -8,7 +8,8 @@ SHELL := /bin/bash
 PYTHON ?= $(shell for p in /usr/bin/python3 python3 python3.13 python3.12 python3.11; do \
 	if $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then echo $$p; break; fi; done)
 VENV ?= .venv
-WORKERS ?= 2
+# One more than the cores of a small machine: many tests wait, for containers, clocks and other processes.
+WORKERS ?= 3
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup

@@ -20,6 +20,8 @@ import hypothesis
 import pytest
 from docker.errors import DockerException, ImageNotFound
 
+from tests.leftovers import CACHE, Session, sign_in
+
 BASE_IMAGE = "debian:bookworm-slim"
 # What started the tests on GitHub is not what starts the commands in them.
 for _name in ("GITHUB_EVENT_NAME", "GITHUB_EVENT_PATH", "GITHUB_SHA"):
@@ -49,8 +51,15 @@ class User(NamedTuple):
         return ["setpriv", f"--reuid={self.uid}", f"--regid={self.gid}", "--clear-groups", *argv]
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+def pytest_configure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput") and CACHE not in os.environ:
+        session = Session()
+        config.add_cleanup(session.close)
+    sign_in()
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
     if not os.environ.get("SWEEPER_LONG"):
         left_out = [item for item in items if item.get_closest_marker("long")]
         config.hook.pytest_deselected(items=left_out)
@@ -59,6 +68,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for fixture in getattr(item, "fixturenames", ()):
             if marker := MARKERS_OF_FIXTURES.get(fixture):
                 item.add_marker(marker)
+    yield  # whoever brings together what shares a fixture does it before
+    items.sort(key=_length)
+
+
+def _length(item: pytest.Item) -> tuple[float, bool]:
+    """The order: what may take longest first, so that no worker is left with a long test when the others are done."""
+    limit = item.get_closest_marker("timeout")
+    seconds = float(limit.args[0]) if limit and item.get_closest_marker("slow") else 0.0
+    return -seconds, item.get_closest_marker("slow") is None
 
 
 def sandboxes_required() -> bool:

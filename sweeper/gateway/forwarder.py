@@ -38,10 +38,13 @@ def main(argv: List[str]) -> int:  # noqa: UP006
         listener.listen(128)
     except OSError as error:
         fail("can't listen on 127.0.0.1:%d: %s" % (port, error))  # noqa: UP031
+    early: List[int] = []  # noqa: UP006
+    for each in PASSED_ON:
+        signal.signal(each, lambda number, frame: early.append(number))
     # before any thread: a fork of a threaded process is not a safe one
     child = start(command)
     threading.Thread(target=serve, args=(listener, path), daemon=True).start()
-    return wait(child)
+    return wait(child, early)
 
 
 def keep(path: str, size: int) -> None:
@@ -65,12 +68,16 @@ def start(command: List[str]) -> subprocess.Popen[bytes]:  # noqa: UP006
         fail("can't start %s: %s" % (command[0], error), 126)  # noqa: UP031
 
 
-def wait(child: subprocess.Popen[bytes]) -> int:
+def wait(child: subprocess.Popen[bytes], early: List[int]) -> int:  # noqa: UP006
+    """`early`: signals that came while there was no child yet."""
+
     def pass_on(number: int, frame: Optional[FrameType]) -> None:  # noqa: UP045
         child.send_signal(number)
 
-    for number in PASSED_ON:
-        signal.signal(number, pass_on)
+    for each in PASSED_ON:
+        signal.signal(each, pass_on)
+    for number in early:
+        child.send_signal(number)
     code = child.wait()
     if code < 0:
         die_by(-code)

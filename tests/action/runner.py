@@ -15,6 +15,7 @@ from typing import Any
 
 from tests.forge.conftest import Cloned
 from tests.forge.server import TOKEN
+from tests.waiting import PATIENCE
 
 TREE = Path(__file__).resolve().parents[2]
 EXAMPLES = TREE / "examples" / "workflows"
@@ -133,7 +134,7 @@ class Runner:
             stderr=subprocess.STDOUT,
             text=True,
             check=False,
-            timeout=110,
+            timeout=PATIENCE,
         )
         return self.ended(done.returncode, done.stdout)
 

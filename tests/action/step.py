@@ -11,6 +11,7 @@ from pathlib import Path
 from tests.action.runner import TREE
 from tests.forge.conftest import Cloned
 from tests.forge.server import TOKEN
+from tests.waiting import PATIENCE
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ class Steps:
 
     def run(self, step: str = "run", **inputs: str) -> Stepped:
         process = self.start(step, **inputs)
-        log, _ = process.communicate(timeout=110)
+        log, _ = process.communicate(timeout=PATIENCE)
         return self.ended(process.returncode, log)
 
     def ended(self, code: int, log: str) -> Stepped:

@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 import signal
-import time
-from collections.abc import Callable
 
 import pytest
 
 from tests.action.conftest import commit_settings
 from tests.action.runner import Runner
+from tests.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.slow
-
-
-def wait_for(done: Callable[[], bool], what: str, seconds: float = 60) -> None:
-    deadline = time.monotonic() + seconds
-    while not done():
-        assert time.monotonic() < deadline, f"no sign of {what}"
-        time.sleep(0.1)
 
 
 def test_the_scheduled_workflow_opens_one_pull_request_and_its_next_run_changes_nothing(runner: Runner) -> None:
@@ -80,17 +72,17 @@ def test_the_dry_run_workflow_is_green_with_findings_and_starts_no_agent(runner:
 
 def test_a_cancelled_job_leaves_no_sandbox_and_the_next_one_drains(runner: Runner) -> None:
     project = runner.project
-    project.settle({"default": [["fix", ["sleep", "60"]]]})
+    project.settle({"default": [["fix", ["sleep", "600"]]]})
     commit_settings(project)
     workflow = runner.example("scheduled.yml")
     process = runner.start(workflow, "schedule")
-    wait_for(lambda: bool(project.agents()), "an agent")
+    until(lambda: bool(project.agents()), "an agent")
     process.send_signal(signal.SIGINT)
-    log, _ = process.communicate(timeout=60)
+    log, _ = process.communicate(timeout=PATIENCE)
     job = runner.ended(process.returncode, log)
     assert job.code != 0
     assert "bubblewrap: " in log, "the last step was passed over"
-    wait_for(lambda: not project.agents(), "the end of every agent")
+    until(lambda: not project.agents(), "the end of every agent")
     assert not project.forge.hub.pulls
     project.settle()
     commit_settings(project)

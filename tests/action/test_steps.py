@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import signal
 import sqlite3
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +14,7 @@ from sweeper.runner import summary
 from tests.action.step import Stepped, Steps
 from tests.forge.conftest import Cloned
 from tests.forge.server import BOT_TOKEN
+from tests.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.slow
 NOTHING = "true {files}"  # a rung that mends nothing
@@ -25,13 +24,6 @@ NOTHING = "true {files}"  # a rung that mends nothing
 def steps(tmp_path: Path, project: Cloned) -> Steps:
     project.settle()
     return Steps(tmp_path / "steps", project)
-
-
-def wait_for(done: Callable[[], bool], what: str, seconds: float = 60) -> None:
-    deadline = time.monotonic() + seconds
-    while not done():
-        assert time.monotonic() < deadline, f"no sign of {what}"
-        time.sleep(0.05)
 
 
 def test_held_units_are_annotated_counted_and_never_tried_again_in_the_next_clone(steps: Steps) -> None:
@@ -182,11 +174,11 @@ def test_a_ledger_whose_commits_are_not_here_begins_a_new_run_and_says_so(steps:
 @pytest.mark.kill
 @pytest.mark.parametrize("first", [signal.SIGINT, signal.SIGHUP])
 def test_e09_a_cancelled_step_ends_in_good_order_before_it_is_killed(steps: Steps, first: signal.Signals) -> None:
-    steps.project.settle({"default": [["fix", ["sleep", "60"]]]})
+    steps.project.settle({"default": [["fix", ["sleep", "600"]]]})
     process = steps.start()
-    wait_for(lambda: bool(steps.project.agents()), "an agent")
+    until(lambda: bool(steps.project.agents()), "an agent")
     process.send_signal(first)
-    log, _ = process.communicate(timeout=60)
+    log, _ = process.communicate(timeout=PATIENCE)
     done = steps.ended(process.returncode, log)
     assert done.code == (130 if first is signal.SIGINT else 143)
     assert done.outputs["status"] == "cancelled"
@@ -197,15 +189,15 @@ def test_e09_a_cancelled_step_ends_in_good_order_before_it_is_killed(steps: Step
 
 @pytest.mark.kill
 def test_e09_the_last_step_removes_what_a_killed_one_left_and_starts_the_commands_again(steps: Steps) -> None:
-    steps.project.settle({"default": [["fix", ["sleep", "60"]]]})
+    steps.project.settle({"default": [["fix", ["sleep", "600"]]]})
     process = steps.start()
-    wait_for(lambda: bool(steps.project.agents()), "an agent")
+    until(lambda: bool(steps.project.agents()), "an agent")
     process.kill()
-    log, _ = process.communicate(timeout=60)
+    log, _ = process.communicate(timeout=PATIENCE)
     assert log.count("0123456789abcdef") == 1, "stopped, and never started"
     after = steps.run("after")
     assert after.code == 0
-    wait_for(lambda: not steps.project.agents(), "the end of every agent")
+    until(lambda: not steps.project.agents(), "the end of every agent")
     assert after.log.endswith("::0123456789abcdef::\n")
     steps.project.settle()
     assert steps.run().outputs["status"] == "drained"
@@ -226,15 +218,15 @@ def test_the_report_is_a_json_file_of_its_own(steps: Steps) -> None:
 @pytest.mark.kill
 @pytest.mark.parametrize("last_step", [True, False])
 def test_what_a_killed_run_had_captured_goes_along_or_is_done_again(steps: Steps, last_step: bool) -> None:
-    slow = {"default": [["fix", ["sleep", "60"]], "fix"], "units": {"pkg/m[01].py": ["fix"]}}
+    slow = {"default": [["fix", ["sleep", "600"]], "fix"], "units": {"pkg/m[01].py": ["fix"]}}
     steps.project.settle(slow, top="[limits]\nslots = 2\n")
     settings = (steps.checkout / "sweeper.toml").read_text()
     process = steps.start()
     verified = "SELECT count(*) FROM unit WHERE state = 'verified'"
-    wait_for(lambda: known(steps, verified) == 2, "two verified units")
+    until(lambda: known(steps, verified) == 2, "two verified units")
     process.kill()
-    process.communicate(timeout=60)
-    wait_for(lambda: not steps.project.agents(), "the end of every agent")
+    process.communicate(timeout=PATIENCE)
+    until(lambda: not steps.project.agents(), "the end of every agent")
     if last_step:
         assert steps.run("after").code == 0
     steps.move(state=True)

@@ -24,17 +24,17 @@ if name.endswith("m0.py"):
                 kept.append(socket.socket(socket.AF_UNIX))
                 kept[-1].connect("/run/sweeper/gateway.sock")
             print("flooding", flush=True)
-            time.sleep(16)
+            time.sleep(11)
             os._exit(0)
-    time.sleep(15)
+    time.sleep(10)
     sys.exit()
-time.sleep(4)
+time.sleep(3)
 for at in range(3):
     body = json.dumps({"model": os.environ["SWEEPER_MODEL"], "max_tokens": 100,
                        "messages": [{"role": "user", "content": name}]}).encode()
     headers = {"x-api-key": os.environ["ANTHROPIC_API_KEY"], "content-type": "application/json"}
     request = urllib.request.Request(os.environ["ANTHROPIC_BASE_URL"] + "/v1/messages", body, headers)
-    assert urllib.request.urlopen(request, timeout=5).status == 200
+    assert urllib.request.urlopen(request, timeout=60).status == 200
 open(name, "w").write("VALUE = 0\\n")
 """
 

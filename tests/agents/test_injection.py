@@ -33,7 +33,7 @@ sys.stdout.write(key[:10]); sys.stdout.flush(); time.sleep(0.2)
 sys.stdout.write(key[10:] + "\\n"); sys.stdout.flush()
 def tunnel(target, request=b"CONNECT %s HTTP/1.1\\r\\n\\r\\n"):
     host, _, port = os.environ["HTTPS_PROXY"].rpartition("/")[2].rpartition(":")
-    near = socket.create_connection((host, int(port)), 10)
+    near = socket.create_connection((host, int(port)), 60)
     near.sendall(request % target.encode())
     return near, near.recv(1000).split()[1]
 said = [tunnel(target)[1] for target in ("evil.example:443", "127.0.0.1:1", "ALLOWED:80", "169.254.169.254:80")]

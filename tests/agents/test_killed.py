@@ -16,6 +16,7 @@ from sweeper.testing.model_wire import Counted
 from tests.agents.conftest import Sweeping
 from tests.agents.test_sweeps import _price
 from tests.fire.project import COMMAND
+from tests.waiting import PATIENCE
 
 pytestmark = [pytest.mark.slow, pytest.mark.kill, pytest.mark.timeout(300)]
 
@@ -52,7 +53,7 @@ def start(sweep: Sweeping) -> subprocess.Popen[bytes]:
 
 
 def kill_when(child: subprocess.Popen[bytes], happened: Callable[[], object]) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE
     while not happened():
         assert child.poll() is None
         assert time.monotonic() < deadline
@@ -108,7 +109,7 @@ def test_what_a_lost_attempt_had_spent_is_counted(sweeping: Callable[..., Sweepi
 
     def script(asked: Asked) -> Reply:
         if asked.number == 3:
-            return Say("nothing", wait=60.0)
+            return Say("nothing", wait=600.0)
         return Say("fix" if asked.number > 3 else "nothing")
 
     sweep = sweeping(script, files=1)

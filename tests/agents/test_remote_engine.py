@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 import shutil
 import tempfile
@@ -59,7 +60,7 @@ def server() -> Iterator[ModelServer]:
 
 
 def test_an_agent_beside_a_relay_reaches_its_model_alone(server: ModelServer, docker_engine: object) -> None:
-    folder = Path(tempfile.mkdtemp(prefix="sweeper-store-"))
+    folder = Path(tempfile.mkdtemp(prefix="store-", dir=os.environ["SWEEPER_CACHE"]))
     folder.chmod(0o755)
     port = server.url.rpartition(":")[2]
     rung = RungConfig(

@@ -215,7 +215,7 @@ def _tokens(server: ModelServer) -> list[Any]:
 
 def test_d02_a_storm_of_429_charges_nobody(sweeping: Callable[..., Sweeping]) -> None:
     refusing = Fail(429, "rate_limit_error", "rate limit", retry_after="5")
-    sweep = sweeping(storm(20.0, refusing, lambda asked: Say("Fixed.")), files=6)
+    sweep = sweeping(storm(8.0, refusing, lambda asked: Say("Fixed.")), files=6)
     sweep.configure(own_agent(2), top="[limits]\nslots = 3")
     ended = sweep.run()
     assert ended.code == 0, ended.err

@@ -19,6 +19,7 @@ from sweeper.backlog.tools import GENERIC, RUFF
 from sweeper.errors import ConfigError
 from sweeper.records import CheckResult, CheckState
 from tests.backlog.samples import FOLDER, said, tree
+from tests.waiting import until, until_true
 
 IN_TREE = tree("bad.py", "a.py")
 
@@ -193,15 +194,13 @@ def test_cancellation_ends_the_worker(tmp_path: Path) -> None:
     os.mkfifo(pipe)
 
     async def work(parser: Parser) -> None:
-        with anyio.move_on_after(0.5) as scope:
-            await findings(parser, pipe)
-        assert scope.cancelled_caught
+        async with anyio.create_task_group() as group:
+            group.start_soon(findings, parser, pipe)
+            await until_true(lambda: parser._workers.server and children(parser._workers.server.pid), "a worker")
+            group.cancel_scope.cancel()
         assert parser._workers.server is not None
-        for _ in range(500):
-            if not children(parser._workers.server.pid):
-                return
-            await anyio.sleep(0.01)
-        pytest.fail("the worker outlived its request")
+        server = parser._workers.server.pid
+        await until_true(lambda: not children(server), "the worker's end")
 
     with_parser(work, at_once=1)
 
@@ -227,15 +226,15 @@ def test_the_server_ends_with_its_owner(tmp_path: Path) -> None:
         assert owner.stdout is not None
         server = int(owner.stdout.readline())
         owner.send_signal(signal.SIGKILL)
-    for _ in range(500):
+
+    def ended() -> bool:
         try:
             state = Path(f"/proc/{server}/stat").read_text().rpartition(")")[2].split()[0]
         except FileNotFoundError:
-            return
-        if state == "Z":  # nobody in this container reaps orphans
-            return
-        anyio.run(anyio.sleep, 0.01)
-    pytest.fail("the server outlived its owner")
+            return True
+        return state == "Z"  # nobody in this container reaps orphans
+
+    until(ended, "the server's end")
 
 
 def test_call_runs_a_function_of_a_module_in_the_child() -> None:

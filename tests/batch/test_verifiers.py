@@ -21,6 +21,7 @@ from sweeper.records import Unit
 from sweeper.sandbox.contract import Facts, Snapshot
 from sweeper.verify import Judgement
 from tests.batch.world import Effect, World, is_fixed
+from tests.waiting import PATIENCE
 
 EFFECTS = st.builds(
     Effect,
@@ -51,7 +52,7 @@ def judge_all(
         scope.cancel()
 
     async def everybody() -> None:
-        with anyio.fail_after(20):
+        with anyio.fail_after(PATIENCE):
             async with anyio.create_task_group() as group:
                 for number in range(len(world.effects)):
                     scope = anyio.CancelScope()
@@ -200,7 +201,7 @@ def test_a_leader_that_fails_gives_the_others_back(monkeypatch: pytest.MonkeyPat
             ended.append(problem)
 
     async def everybody() -> None:
-        with anyio.fail_after(20):
+        with anyio.fail_after(PATIENCE):
             async with anyio.create_task_group() as group:
                 for number in range(6):
                     group.start_soon(one, number)

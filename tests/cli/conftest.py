@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
-import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
+from tests.waiting import PATIENCE
+
 PROGRAM = (sys.executable, "-c", "import sys; from sweeper.cli import main; sys.exit(main())")
 GIT = ("git", "-c", "user.name=A", "-c", "user.email=a@example.invalid")
-WALL = 90.0
 CACHE: dict[str, str] = {}
 
 
@@ -36,13 +35,9 @@ def environment(**more: str) -> dict[str, str]:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def cache() -> Iterator[None]:
-    """Snapshots of these tests in a folder of their own, which a sandbox's user can enter."""
-    folder = tempfile.mkdtemp(prefix="sweeper-cache-", dir="/tmp")
-    os.chmod(folder, 0o755)
-    CACHE["SWEEPER_CACHE"] = folder
-    yield
-    shutil.rmtree(folder, ignore_errors=True)
+def cache() -> None:
+    """Snapshots of these tests are in the session's folder too."""
+    CACHE["SWEEPER_CACHE"] = os.environ["SWEEPER_CACHE"]
 
 
 class Place:
@@ -75,7 +70,7 @@ class Place:
             text=True,
         )
 
-    def run(self, *argv: str, stdin: str = "", wall: float = WALL, **more: str) -> Done:
+    def run(self, *argv: str, stdin: str = "", wall: float = PATIENCE, **more: str) -> Done:
         done = subprocess.run(
             [*PROGRAM, *argv],
             cwd=self.top,

@@ -6,29 +6,29 @@ import json
 import shutil
 import signal
 import subprocess
-import threading
-import time
 from pathlib import Path
 
 import pytest
 
 from tests.cli.conftest import Place
+from tests.held import Held
+from tests.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.usefixtures("bwrap")
 
 CHECK = ("--", "ruff", "check", ".")
-SLOW = """\
-import pathlib, sys, time
-time.sleep({seconds})
-for name in sys.argv[1:]:
-    pathlib.Path(name).write_text("x = 1\\n")
-"""
 
 
-def slow(place: Place, seconds: float, units: int = 6) -> tuple[str, ...]:
-    """A sweep whose fixer takes its time; the arguments of `run`."""
-    place.commit({f"m{n}.py": "import os\n" for n in range(units)} | {"fix": SLOW.format(seconds=seconds)})
-    return ("run", "--slots", "2", "--fix", "python fix {files}", *CHECK)
+@pytest.fixture
+def held(tmp_path: Path) -> Held:
+    return Held(tmp_path / "tools")
+
+
+def fixing(place: Place, held: Held) -> tuple[str, ...]:
+    """A sweep whose fixer mends five of six units at once, and the other when it is let go; `run`'s arguments."""
+    place.commit({f"m{n}.py": "import os\n" for n in range(6)})
+    fixer = held.program("fixer", f'test "$1" != m0.py || {{ {held.waiting}; }}; echo "x = 1" > "$1"')
+    return ("run", "--slots", "2", "--fix", f"{fixer} {{files}}", *CHECK)
 
 
 def wait_for(process: subprocess.Popen[str], said: str) -> list[str]:
@@ -183,67 +183,63 @@ def test_a_limit_ends_a_run_that_can_go_on(findings: Place) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 143)])
-def test_a_signal_stops_dispatch_and_says_how_to_go_on(place: Place, number: int, code: int) -> None:
-    argv = slow(place, 1.0)
+def test_a_signal_stops_dispatch_and_says_how_to_go_on(place: Place, held: Held, number: int, code: int) -> None:
+    argv = fixing(place, held)
     process = place.start(*argv)
     lines = wait_for(process, "landed")
     process.send_signal(number)
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == code, (out, err, lines)
     assert "sweeper resume" in err
     assert "not finished" in out
     status = place.run("status", "--json").document["sweeps"][0]
     assert "claimed" not in status["units"]
-    assert status["outcomes"].get("fixed", 0) < 6
+    assert 1 <= status["outcomes"]["fixed"] < 6
+    held.let_go()
     resumed = place.run("resume", "--json")
     assert resumed.code == 0, resumed.err
     assert resumed.document["sweeps"][0]["buckets"]["fixed"] == 6
 
 
 def test_a_signal_before_the_first_dispatch(place: Place) -> None:
-    place.commit({"a.py": "import os\n", "check": "import time; time.sleep(60)\n"})
-    process = place.start("run", "--fix", "true", "--", "python", "check")
-    wait_for(process, "sandboxes:")
-    time.sleep(1.0)
+    place.commit({"a.py": "import os\n", "check": "import time; time.sleep(600)\n"})
+    process = place.start("run", "--fix", "true", "--", "python", "check", str(place.top))
+    until(lambda: running(f"check\0{place.top}\0"), "the check")
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=20)
+    out, err = process.communicate(timeout=PATIENCE)
     assert (process.returncode, out) == (130, ""), err
 
 
-def test_a_second_signal_ends_at_once_and_leaks_nothing(place: Place) -> None:
-    argv = slow(place, 60.0)
-    process = place.start(*argv)
-    wait_for(process, "round 1")
-    time.sleep(1.0)
+def test_a_second_signal_ends_at_once_and_leaks_nothing(place: Place, held: Held) -> None:
+    process = place.start(*fixing(place, held))
+    fixer = f"{held.folder}/bin/fixer\0m0.py\0"
+    until(lambda: running(fixer), "an agent")
     process.send_signal(signal.SIGINT)
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=10)
+    process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
-    deadline = time.monotonic() + 10
-    while any("fix\0m0.py\0" in command for command in commands()):
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+    until(lambda: not running(fixer), "the agent's end")
 
 
-def commands() -> list[str]:
-    found = []
+def running(words: str) -> bool:
+    """Whether a command runs that ends with these words, each with its NUL, and is not sweeper's own."""
     for each in Path("/proc").glob("[0-9]*/cmdline"):
         try:
-            found.append(each.read_bytes().decode("utf-8", "replace"))
+            line = each.read_bytes().decode("utf-8", "replace")
         except OSError:
             continue
-    return found
+        if line.endswith(words) and "\0run\0" not in line:
+            return True
+    return False
 
 
 @pytest.mark.slow
-def test_a_second_coordinator_is_told_who_works(place: Place) -> None:
-    argv = slow(place, 3.0)
+def test_a_second_coordinator_is_told_who_works(place: Place, held: Held) -> None:
+    argv = fixing(place, held)
     process = place.start(*argv)
-    drained = threading.Thread(target=process.communicate)
     wait_for(process, "round 1")
     second = place.run(*argv)
     assert second.code == 7
     assert str(process.pid) in second.err
     process.send_signal(signal.SIGINT)
-    drained.start()
-    drained.join(30)
+    process.communicate(timeout=PATIENCE)

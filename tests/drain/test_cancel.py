@@ -20,6 +20,7 @@ from sweeper.ledger.contract import JournalRow
 from sweeper.loop import Idle, Slot
 from sweeper.replay import replay
 from tests.drain.loops import Item, Ledger, Memory
+from tests.waiting import PATIENCE
 
 pytestmark = pytest.mark.anyio
 
@@ -48,7 +49,7 @@ class Fire:
         self.drained = await drained
 
     async def until_running(self) -> None:
-        with anyio.fail_after(5):
+        with anyio.fail_after(PATIENCE):
             while self.loop.running < 4 or len(self.ledger.held) < 8:
                 await anyio.lowlevel.checkpoint()
 
@@ -63,7 +64,7 @@ class Fire:
 
 async def test_f06_a_cancel_starts_no_queued_task() -> None:
     fire = Fire()
-    with anyio.fail_after(5):
+    with anyio.fail_after(PATIENCE):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(fire.run)
             await fire.until_running()
@@ -90,7 +91,7 @@ async def test_f06_a_slot_that_is_freed_by_the_cancel_is_not_filled() -> None:
         await anyio.sleep_forever()
 
     fire = Fire(work)
-    with anyio.fail_after(5):
+    with anyio.fail_after(PATIENCE):
         await fire.run()
     assert len(fire.loop.started) == 4
     assert fire.loop.landed == [("memory-3", None)]
@@ -101,7 +102,7 @@ async def test_f06_a_slot_that_is_freed_by_the_cancel_is_not_filled() -> None:
 
 async def test_a_cancel_of_the_callers_scope_ends_in_order_and_is_raised_again() -> None:
     fire = Fire()
-    with anyio.fail_after(5):
+    with anyio.fail_after(PATIENCE):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(fire.run)
             await fire.until_running()
@@ -134,7 +135,7 @@ async def test_a_result_that_comes_in_spite_of_the_cancel_lands(how: str) -> Non
         return "never"
 
     fire = Fire(work)
-    with anyio.fail_after(5):
+    with anyio.fail_after(PATIENCE):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(fire.run)
             await fire.until_running()
@@ -158,7 +159,7 @@ async def test_a_landing_is_never_cut_off(how: str) -> None:
     landing = anyio.Event()
     fire = Fire()
     fire.loop = Slow(500, page=100, work=work)
-    with anyio.fail_after(5):
+    with anyio.fail_after(PATIENCE):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(fire.run)
             await landing.wait()
@@ -175,7 +176,7 @@ async def test_what_fails_because_it_is_cancelled_is_no_verdict_on_the_unit() ->
             raise OSError("the sandbox went away")
 
     fire = Fire(work)
-    with anyio.fail_after(5):
+    with anyio.fail_after(PATIENCE):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(fire.run)
             await fire.until_running()
@@ -202,7 +203,7 @@ async def test_a_question_that_takes_its_time_is_cancelled(where: str, how: str)
     asked = anyio.Event()
     fire = Fire()
     fire.loop = Waiting(0)
-    with anyio.fail_after(5):
+    with anyio.fail_after(PATIENCE):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(fire.run)
             await asked.wait()
@@ -214,14 +215,14 @@ async def test_a_question_that_takes_its_time_is_cancelled(where: str, how: str)
 async def test_a_cancel_before_the_start_dispatches_nothing() -> None:
     fire = Fire()
     fire.cancel.set()
-    with anyio.fail_after(5):
+    with anyio.fail_after(PATIENCE):
         await fire.run()
     assert fire.loop.started == []
     fire.check()
 
 
 def test_f06_ctrl_c_ends_at_once(tmp_path: Path) -> None:
-    """Two slots, units of a minute each: an interrupt ends the process without a third start."""
+    """Two slots, units of ten minutes each: an interrupt ends the process without a third start."""
     program = tmp_path / "six.py"
     program.write_text(
         textwrap.dedent(
@@ -236,7 +237,7 @@ def test_f06_ctrl_c_ends_at_once(tmp_path: Path) -> None:
 
             async def work(item, slot):
                 print("start", item.key, flush=True)
-                await anyio.sleep(60)
+                await anyio.sleep(600)
 
             async def main():
                 ledger = Ledger()
@@ -257,7 +258,7 @@ def test_f06_ctrl_c_ends_at_once(tmp_path: Path) -> None:
         assert six.stdout is not None
         lines = [six.stdout.readline() for _ in range(2)]
         six.send_signal(signal.SIGINT)
-        rest, said = six.communicate(timeout=30)
+        rest, said = six.communicate(timeout=PATIENCE)
     assert [line.split()[0] for line in lines] == ["start", "start"]
     assert rest == "held 0\n"
     assert "KeyboardInterrupt" in said

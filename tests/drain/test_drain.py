@@ -19,6 +19,7 @@ from sweeper.ledger.contract import JournalRow
 from sweeper.loop import Decision, Go, Hold, Idle, Page, Park, Pause, RetryAt, Settled, Slot, Stop
 from sweeper.replay import replay
 from tests.drain.loops import Item, Ledger, Memory
+from tests.waiting import PATIENCE
 
 pytestmark = pytest.mark.anyio
 
@@ -92,7 +93,7 @@ async def test_a_freed_slot_lets_the_next_agent_start_while_this_one_is_verified
             verifying.set()
 
     loop = Memory(2, work=work)
-    with anyio.fail_after(5):
+    with anyio.fail_after(PATIENCE):
         drained, _ = await run(loop, limits=EngineLimits(agents=1, verifiers=1))
     assert drained.tally.settled == 2
 
@@ -170,7 +171,7 @@ async def test_a_retry_in_a_moment_is_waited_for() -> None:
         return RetryAt(time.time() + 0.05) if tries[item.key] == 1 else Settled()
 
     loop = Memory(2, decide=decide)
-    with anyio.fail_after(30):
+    with anyio.fail_after(PATIENCE):
         drained, _ = await run(loop)
     assert drained.tally == Tally(dispatched=4, retried=2, settled=2)
     assert loop.asked == 1
@@ -307,7 +308,7 @@ async def test_a_loop_that_fails_while_its_dispatches_run_gets_them_cancelled() 
 
     bad = Failing(9, "bad", work=work)
     bad.where, bad.calls = "land", 2
-    with anyio.fail_after(5), pytest.raises(LoopFailed):
+    with anyio.fail_after(PATIENCE), pytest.raises(LoopFailed):
         await run(bad)
     assert bad.landed == []
 

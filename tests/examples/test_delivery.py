@@ -19,6 +19,7 @@ from sweeper.ledger.contract import JournalRow
 from sweeper.loop import Loop, Page
 from sweeper.replay import replay
 from tests.drain.loops import Ledger, Memory
+from tests.waiting import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 
@@ -182,7 +183,7 @@ def test_the_command(target: Target, tmp_path: Path) -> None:
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
         check=False,
     )
     assert (ran.returncode, ran.stdout) == (0, f"seen  {target.url('good')}\n"), ran.stderr

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,13 +10,15 @@ from typing import Any
 import pytest
 
 from tests.fire.project import Ended, Project
+from tests.waiting import until
 
 pytestmark = pytest.mark.slow
 
 CHECKER = """import pathlib, re, time
-time.sleep({seconds})
 files = {{path.stem: path.read_text() for path in sorted(pathlib.Path("pkg").glob("*.py"))}}
 everything = "".join(files.values())
+if {when}:
+    time.sleep({seconds})
 for name, text in files.items():
     for number, line in enumerate(text.splitlines(), 1):
         needs = re.match("from (.*) import", line)
@@ -29,12 +30,16 @@ for name, text in files.items():
 """
 FIX = [[r"(?m)^BAD = 1\n", ""]]
 NO_OP = [["append", "# looked at\n"]]
-RUN = "limits.verifiers = 1"
+# More agents than a batch has room for: what waits while a check runs is a batch, however slow the machine is.
+RUN = "limits.verifiers = 1\nlimits.slots = 16"
 
 
-def whole(project: Project, files: int, seconds: float = 0.0, **texts: str) -> Project:
-    """`files` modules with one bad line each, or the given texts, and a check that only looks at all of them."""
-    (project.folder / "check.py").write_text(CHECKER.format(seconds=seconds))
+def whole(project: Project, files: int, seconds: float = 0.0, when: str = "True", **texts: str) -> Project:
+    """`files` modules with one bad line each, or the given texts, and a check that only looks at all of them.
+
+    It takes `seconds` when `when`, an expression over `files` and the text of `everything`, is true.
+    """
+    (project.folder / "check.py").write_text(CHECKER.format(seconds=seconds, when=when))
     for number in range(files):
         text = texts.get(f"m{number:02}", f"BAD = 1\nVALUE = {number}\n")
         (project.folder / "pkg" / f"m{number:02}.py").write_text(text)
@@ -117,13 +122,14 @@ def test_one_s_change_does_not_fix_another_one_s_finding(projects: Callable[...,
 
 def test_who_was_fixed_only_together_does_not_stay_alone(projects: Callable[..., Project]) -> None:
     """m01's change does nothing; m02's mends its finding without a trace in either, and breaks the tests."""
-    project = whole(projects(0), 6, seconds=3, m01="GREY = 1\n", m02="BAD = 1\nVALUE = 2\n")
+    only_m00 = '"BAD" not in files["m00"] and everything.count("BAD") == 4 and "looked" not in everything'
+    project = whole(projects(0), 6, 9, only_m00, m01="GREY = 1\n", m02="BAD = 1\nVALUE = 2\n")
     (project.folder / "test_it.py").write_text(
         'import pathlib\nassert "RED" not in pathlib.Path("pkg/m02.py").read_text()\n'
     )
     project.commit()
     red = ["fix", ["append", "RED = 1\n"]]
-    later = ["sleep", "1"]  # while the check of m00 runs, so that these wait together
+    later = ["sleep", "2"]  # while the check of m00 runs, so that these wait together
     units = {"pkg/m00.py": ["fix"], "pkg/m01.py": [[later, *NO_OP]], "pkg/m02.py": [[later, *red]]}
     configure(project, {"units": units, "default": [[later, "fix"]]}, more='test = "python3 test_it.py"')
     ended = project.run()
@@ -142,7 +148,7 @@ def test_a_coordinator_killed_in_the_middle_of_a_batch(projects: Callable[..., P
     configure(project, {"default": ["fix"]})
     child = project.start()
     logs = project.folder / ".git" / "sweeper" / "logs"
-    until(lambda: any(logs.glob("*/*-verifier-10[1-9]/stdout")))
+    until(lambda: any(logs.glob("*/*-verifier-10[1-9]/stdout")), "a check of several together")
     child.kill()
     child.communicate()
     captured = {
@@ -156,13 +162,6 @@ def test_a_coordinator_killed_in_the_middle_of_a_batch(projects: Callable[..., P
     assert not again & captured
     assert {kind for each in verdicts(ended).values() for kind, *_ in each if kind} == {"fixed"}
     assert project.ledger("SELECT count(*) FROM unit WHERE state != 'settled'") == [(0,)]
-
-
-def until(true: Callable[[], bool], seconds: float = 120) -> None:
-    end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end
-        time.sleep(0.02)
 
 
 def test_d15_mypy_on_thirty_files(projects: Callable[..., Project], tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import time
@@ -14,21 +15,25 @@ import docker
 import pytest
 
 from tests.fire.project import COMMAND, Project
+from tests.held import Held
+from tests.waiting import PATIENCE, until
 
 pytestmark = [pytest.mark.slow, pytest.mark.kill]
 
-WITHIN = 5.0  # seconds; a runner's SIGTERM comes after 7.5, its SIGKILL after 10
-DEAF = 'trap "" TERM INT HUP; sleep 3'
+DEAF = 'trap "" TERM INT HUP; '
+FOR_A_WHILE = "sleep 3"  # a container sees no file of the test's
+ON_THE_BASE = 'grep -q "^import" "${1:-pkg/m0.py}"'  # nothing is mended there yet
 STAGES = ("agent", "verify", "barrier", "gate")
 LABEL = "io.sweeper.owner.pid"
 
 
 class Cancelled:
-    """A project whose every command is deaf and slow at one stage."""
+    """A project whose every command is deaf at one stage, and does not end before it is let go."""
 
     def __init__(self, project: Project, stage: str, sandbox: str) -> None:
         self.project, self.stage, self.sandbox = project, stage, sandbox
         self.mark = project.folder.parent.name + stage
+        self.held = Held(project.folder.parent / "tools")
         agent, unit, test = (self.deaf(name) for name in ("agent", "verify", "gate"))
         more = f"unit_check = {json.dumps(unit)}\n"
         if stage in ("barrier", "gate"):
@@ -36,14 +41,22 @@ class Cancelled:
         project.configure(agent, more=more, top="[limits]\nslots = 2\nverifiers = 2\n")
 
     def deaf(self, name: str) -> str:
-        """A command that works, and at this project's own stage takes its time first."""
-        slow = f"{DEAF}; " if name == self.stage or (name, self.stage) == ("gate", "barrier") else ""
+        """A command that works, and at this project's own stage waits first."""
         work = {
             "agent": 'exec ruff check --fix -q "$@"',
             "verify": 'exec ruff check --output-format json "$@"',
             "gate": "exit 0",
         }[name]
-        return f"sh -c '{slow}{work}' {self.mark}" + ("" if name == "gate" else " {files}")
+        script = work
+        if name == self.stage or (name, self.stage) == ("gate", "barrier"):
+            slow = FOR_A_WHILE if self.sandbox == "docker" else self.held.waiting
+            waiting = shlex.join(["sh", "-c", f"{DEAF}{slow}; {work}", self.mark])
+            script = f'exec {waiting} "$@"'
+            if self.stage in ("verify", "gate"):  # both are run on the base too, before there is an agent
+                script = f"if {ON_THE_BASE}; then {work}; else {script}; fi"
+        inline = shlex.join(["sh", "-c", script, "sh"])
+        command = inline if self.sandbox == "docker" else self.held.program(name, script)
+        return command + ("" if name == "gate" else " {files}")
 
     def start(self, *before: str) -> subprocess.Popen[str]:
         """In a session of its own, so that a signal can go to all of its process group."""
@@ -54,7 +67,7 @@ class Cancelled:
         )  # fmt: skip
 
     def working(self) -> list[int]:
-        """Process ids of commands inside sandboxes that are at the stage."""
+        """Process ids of commands inside sandboxes that wait at the stage."""
         found = []
         for entry in Path("/proc").glob("[0-9]*"):
             try:
@@ -65,26 +78,9 @@ class Cancelled:
                 found.append(int(entry.name))
         return found
 
-    def captured(self) -> int:
-        return self.project.git("for-each-ref", "refs/sweeper").count("\n")
-
-    def merged(self) -> bool:
-        return bool(self.project.ledger("SELECT 1 FROM attempt WHERE merged != ''"))
-
     def wait(self) -> None:
         """Until the stage has begun."""
-        tested: set[int] = set()
-        deadline = time.monotonic() + 100
-        while time.monotonic() < deadline:
-            time.sleep(0.05)
-            working = set(self.working())
-            if self.stage == "gate":
-                tested |= working  # the first is the yardstick on the base, the second the merge's
-                if len(tested) > 1 and working:
-                    return
-            elif working and (self.stage != "verify" or self.captured()):
-                return
-        pytest.fail(f"the stage {self.stage} never began")
+        until(self.working, f"the stage {self.stage}")
 
     def owned(self, engine: docker.DockerClient, pid: int) -> list[dict[str, str]]:
         """Labels of the containers of one coordinator."""
@@ -93,6 +89,7 @@ class Cancelled:
 
     def go_on(self) -> None:
         """The next run takes every claim back and drains the rest; nothing is landed twice."""
+        self.held.let_go()
         ended = self.project.run(sandbox=self.sandbox)
         assert ended.code == 0, ended.err
         assert self.project.recount() == 0
@@ -127,9 +124,9 @@ Start = Callable[..., tuple[Cancelled, subprocess.Popen[str]]]
 def cancel(one: Cancelled, running: subprocess.Popen[str], number: int, send: Callable[[int, int], None]) -> None:
     send(running.pid, number)
     try:
-        out, err = running.communicate(timeout=WITHIN)
+        out, err = running.communicate(timeout=PATIENCE)
     except subprocess.TimeoutExpired:
-        pytest.fail(f"{one.stage}: still there after {WITHIN} s")
+        pytest.fail(f"{one.stage}: it waits for its commands")
     assert running.returncode == (130 if number == signal.SIGINT else 143), err
     assert "sweeper resume" in err
     assert json.loads(out)["exit_code"] == running.returncode
@@ -179,7 +176,7 @@ def test_e09_what_a_runner_s_second_signal_leaves_has_a_deadline(
     one, running = started("agent", "docker")
     os.kill(running.pid, signal.SIGINT)
     os.kill(running.pid, signal.SIGTERM)
-    running.communicate(timeout=WITHIN)
+    running.communicate(timeout=PATIENCE)
     assert running.returncode == 130
     left = one.owned(docker_engine, running.pid)
     assert all(time.time() < float(labels["io.sweeper.deadline"]) < time.time() + 3600 for labels in left)
@@ -191,11 +188,8 @@ def test_e09_only_the_shell_above_it_is_told_and_then_everything_is_killed(start
     one, running = started("agent", "bubblewrap", "bash", "-c", '"$@"; exit $?', "step")
     os.kill(running.pid, signal.SIGINT)
     os.kill(running.pid, signal.SIGTERM)
-    running.wait(timeout=WITHIN)
+    running.wait(timeout=PATIENCE)
     os.killpg(running.pid, signal.SIGKILL)
-    running.communicate(timeout=WITHIN)
-    deadline = time.monotonic() + WITHIN
-    while one.working():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    running.communicate(timeout=PATIENCE)
+    until(lambda: not one.working(), "the end of every command")
     one.go_on()

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.fire.project import Project
-from tests.fire.test_runs import attempts, digest, wait_for_attempt
+from tests.fire.test_runs import STUCK, attempts, digest, wait_for_attempt
+from tests.waiting import PATIENCE
 
 pytestmark = pytest.mark.slow
 
@@ -92,12 +93,12 @@ def test_a_dry_fix_ends_at_a_limit_and_the_run_goes_on(project: Project) -> None
 
 
 def test_a_dry_fix_that_was_interrupted_is_resumed_as_one(project: Project) -> None:
-    project.configure({"default": [["fix", ["sleep", "2"]]]})
+    project.configure(dict(STUCK))
     before = look(project)
     first = project.start("--dry-run=fix")
     wait_for_attempt(project)
     first.send_signal(signal.SIGINT)
-    first.communicate(timeout=30)
+    first.communicate(timeout=PATIENCE)
     assert first.returncode == 130
     ended = project.sweeper("resume", "--json", "--sandbox", "bubblewrap")
     assert (ended.code, ended.report["dry_run"]) == (0, "fix"), ended.err

@@ -126,7 +126,7 @@ def test_a_failure_climbs_the_ladder_and_ends_at_a_human(project: Project) -> No
 
 
 def test_work_done_before_a_clock_ran_out_counts(project: Project) -> None:
-    clocks = 'clocks = { wall = "2s" }'
+    clocks = 'clocks = { wall = "5s" }'
     project.configure({"units": {ONE: [["fix", "hang"]]}, "default": ["fix"], "clocks": clocks})
     ended = project.run()
     assert ended.code == 0, ended.err

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import signal
+import sqlite3
 import subprocess
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.fire.project import DIRTY, Project
+from tests.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.slow
 
-SLOW = {"default": [["fix", ["sleep", "30"]]]}
+# Whoever waits for such an agent's end waits in vain; the second attempt has one.
+STUCK = {"default": [["fix", ["sleep", "600"]], "fix"]}
 
 
 def digest(folder: Path) -> str:
@@ -32,24 +34,16 @@ def attempts(project: Project) -> int:
     return int(project.ledger("SELECT count(*) FROM attempt")[0][0])
 
 
-def until(seen: Callable[[], object], what: str) -> None:
-    deadline = time.monotonic() + 60
-    while not seen():
-        assert time.monotonic() < deadline, f"no sign of {what}"
-        time.sleep(0.05)
+def wait_for_attempt(project: Project, number: int = 1) -> None:
+    """Until so many agents have been started."""
 
+    def started() -> bool:
+        try:
+            return attempts(project) >= number
+        except sqlite3.OperationalError:  # there is no ledger yet, or not all of it
+            return False
 
-def wait_for_attempt(project: Project) -> None:
-    """Until an agent has been started."""
-    for _ in range(200):
-        time.sleep(0.1)
-        if (project.folder / ".git/sweeper/ledger.sqlite3").exists():
-            try:
-                if attempts(project):
-                    return
-            except Exception:
-                continue
-    pytest.fail("no attempt was started")
+    until(started, "an attempt")
 
 
 def test_a_dry_run_changes_nothing_byte_for_byte(project: Project) -> None:
@@ -120,7 +114,7 @@ def test_a_limit_ends_the_fire_and_the_next_goes_on(project: Project) -> None:
 
 
 def test_a_second_coordinator_says_who_holds_the_sweep(project: Project) -> None:
-    project.configure(SLOW)
+    project.configure(dict(STUCK))
     first = project.start()
     try:
         wait_for_attempt(project)
@@ -134,13 +128,11 @@ def test_a_second_coordinator_says_who_holds_the_sweep(project: Project) -> None
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 143)])
 def test_a_signal_stops_at_once_and_loses_nothing(project: Project, number: signal.Signals, code: int) -> None:
-    project.configure({"default": [["fix", ["sleep", "3"]]]})
+    project.configure(dict(STUCK))
     first = project.start()
     wait_for_attempt(project)
-    began = time.monotonic()
     first.send_signal(number)
-    _, err = first.communicate(timeout=30)
-    assert time.monotonic() - began < 5
+    _, err = first.communicate(timeout=PATIENCE)
     assert first.returncode == code, err
     assert "sweeper resume" in err
     assert not project.agents()
@@ -151,13 +143,12 @@ def test_a_signal_stops_at_once_and_loses_nothing(project: Project, number: sign
 
 def test_f06_an_interrupt_starts_no_waiting_unit(projects: Callable[..., Project]) -> None:
     project = projects(12)
-    project.configure({"default": [["fix", ["sleep", "3"]]]}, top="[limits]\nslots = 2\n")
+    project.configure(dict(STUCK), top="[limits]\nslots = 2\n")
     first = project.start()
-    wait_for_attempt(project)
-    time.sleep(0.5)
+    wait_for_attempt(project, 2)
     first.send_signal(signal.SIGINT)
-    first.communicate(timeout=30)
-    assert attempts(project) <= 3
+    first.communicate(timeout=PATIENCE)
+    assert attempts(project) == 2
 
 
 def test_a_killed_coordinator_leaves_nothing_and_loses_nothing(projects: Callable[..., Project]) -> None:
@@ -183,7 +174,7 @@ def test_a_killed_coordinator_leaves_nothing_and_loses_nothing(projects: Callabl
 
 
 def test_the_agents_of_a_killed_coordinator_end_with_it(project: Project) -> None:
-    project.configure({"default": [["fix", ["sleep", "600"]]]}, top="[limits]\nslots = 2\n")
+    project.configure(dict(STUCK), top="[limits]\nslots = 2\n")
     child = project.start()
     until(lambda: len(project.agents()) >= 2, "two agents")
     child.kill()
@@ -306,13 +297,9 @@ def test_a_backlog_is_drained_in_containers(project: Project, docker_engine: obj
 
 @pytest.mark.docker
 def test_c01_a_killed_coordinator_s_containers_are_taken_over(project: Project, docker_engine: object) -> None:
-    project.configure({"default": [["fix", ["sleep", "4"]]]})
+    project.configure(dict(STUCK))
     first = project.start(sandbox="docker")
-    wait_for_attempt(project)
-    for _ in range(100):
-        if project.agents():
-            break
-        time.sleep(0.1)
+    until(project.agents, "an agent")
     first.kill()
     first.communicate()
     assert project.agents(), "containers outlive a killed coordinator, until somebody looks after them"

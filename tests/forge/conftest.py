@@ -14,6 +14,7 @@ from sweeper.forge import marker
 from tests.fire.project import COMMAND, Ended, Project
 from tests.forge.hub import Pull
 from tests.forge.server import TOKEN, Forge, serving
+from tests.waiting import PATIENCE
 
 RUFF = ("ruff check --fix {files}",)
 
@@ -51,7 +52,7 @@ class Cloned(Project):
             text=True,
             stdin=subprocess.DEVNULL,
             check=False,
-            timeout=100,
+            timeout=PATIENCE,
         )
         for said in (done.stdout, done.stderr):
             assert not token or token not in said, "the token was shown"

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import tempfile
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -106,13 +105,6 @@ def asking(kind: str, *, stream: bool = False, text: str = "Fix it.", limit: int
 
 
 PROVIDER_OF = {"messages": "anthropic", "chat": "openai", "responses": "openai", "generate": "google"}
-
-
-async def until(true: Callable[[], object]) -> None:
-    """Until something that another task does is done."""
-    async with asyncio.timeout(10):
-        while not true():  # noqa: ASYNC110 what is watched has no event
-            await asyncio.sleep(0.01)
 
 
 async def door_for(gateway: Gateway, kind: str, attempt: str = "a", **more: Any) -> Door:

@@ -20,6 +20,7 @@ from sweeper.gateway.admission import MOST_PARTS
 from sweeper.gateway.crowd import MOST
 from sweeper.testing.model_script import Say
 from tests.gateway.conftest import KEY, agent_at, asking, door_for, gateway_before
+from tests.waiting import until_true
 
 pytestmark = pytest.mark.anyio
 
@@ -42,7 +43,6 @@ async def crowd(door: Door, size: int) -> AsyncIterator[list[socket.socket]]:
     thread = threading.Thread(target=come)
     thread.start()
     await asyncio.to_thread(thread.join)
-    await asyncio.sleep(0.1)
     try:
         yield clients
     finally:
@@ -72,10 +72,11 @@ async def test_a_crowd_at_one_door_takes_no_descriptors(folder: Path, tunnel: bo
             door = await gate.open("a", provider="openai", models=["gpt-5.5"], micro_usd=None)
         before = descriptors()
         async with crowd(door, 5 * MOST) as clients:
-            assert descriptors() - before - len(clients) <= MOST
-            assert sum(map(is_open, clients)) <= MOST
-        await asyncio.sleep(0.1)
+            await until_true(lambda: sum(map(is_open, clients)) <= MOST, "the end of those that are too many")
+            await until_true(lambda: descriptors() - before - len(clients) <= MOST, "their descriptors")
+        await until_true(lambda: descriptors() <= before, "the end of all")
         async with crowd(door, 3) as clients:  # there is room again
+            await until_true(lambda: descriptors() == before + 2 * len(clients), "both ends of three")
             assert all(map(is_open, clients))
 
 

@@ -17,6 +17,7 @@ from sweeper.gateway import Door, Error, Gateway, NoRoom, Protocol, Provider, Tr
 from sweeper.receipts import receipt_of, spent
 from sweeper.records import Usage
 from tests.gateway.conftest import KEY
+from tests.waiting import PATIENCE
 
 pytestmark = pytest.mark.anyio
 
@@ -50,7 +51,7 @@ async def ask(door: Door, line: str, more: bytes = b"") -> tuple[int, bytes]:
     head = await reader.readuntil(b"\r\n\r\n")
     writer.write(more)
     writer.write_eof()
-    rest = await asyncio.wait_for(reader.read(), 10)
+    rest = await asyncio.wait_for(reader.read(), PATIENCE)
     writer.close()
     return int(head.split()[1]), rest
 
@@ -87,7 +88,7 @@ async def test_it_ends_with_its_attempt(folder: Path) -> None:
         writer.write(f"CONNECT 127.0.0.1:{port} HTTP/1.1\r\n\r\n".encode())
         assert b"200" in await reader.readuntil(b"\r\n\r\n")
         await gate.close("a")
-        assert await asyncio.wait_for(reader.read(), 10) == b""
+        assert await asyncio.wait_for(reader.read(), PATIENCE) == b""
         writer.close()
 
 
@@ -163,7 +164,7 @@ async def test_a_host_that_breaks_off_ends_the_tunnel(folder: Path) -> None:
         writer.write(f"CONNECT 127.0.0.1:{port} HTTP/1.1\r\n\r\nxyz".encode())
         assert b"200" in await reader.readuntil(b"\r\n\r\n")
         with contextlib.suppress(ConnectionResetError):
-            assert await asyncio.wait_for(reader.read(), 10) == b""
+            assert await asyncio.wait_for(reader.read(), PATIENCE) == b""
         writer.close()
     server.close()
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import random
 import signal
 import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -28,9 +29,11 @@ def command(port: int, path: str, *argv: str) -> list[str]:
 
 @pytest.fixture
 def port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """A free one, that the kernel gives to nobody who asks for any."""
+    while True:
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", random.randrange(20_000, 32_000)))
+            return int(probe.getsockname()[1])
 
 
 @pytest.fixture
@@ -98,7 +101,6 @@ def test_signals_reach_the_agent(port: int, echo: str) -> None:
     with subprocess.Popen(command(port, echo, "sh", "-c", script), stdout=subprocess.PIPE) as running:
         assert running.stdout is not None
         assert running.stdout.readline() == b"ready\n"
-        time.sleep(0.2)  # until the forwarder listens to signals too
         running.send_signal(signal.SIGTERM)
         assert running.stdout.read() == b"got\n"
     assert running.returncode == 7

@@ -12,7 +12,7 @@ import pytest
 from sweeper.gateway import Error, Meter, Parked
 from sweeper.gateway.failures import LONGEST_WAIT, kind_of, wait_of
 from sweeper.gateway.throttle import Pass, Throttle
-from sweeper.testing.model_script import Fail, Say, storm
+from sweeper.testing.model_script import Fail, Say, at_first
 from tests.gateway.conftest import KEY, agent_at, asking, door_for, gateway_before
 
 SLOTS = 4
@@ -24,9 +24,25 @@ def most_within_a_second(times: list[float]) -> int:
     return max(sum(1 for at in times if begin <= at < begin + 1) for begin in times)
 
 
+@pytest.fixture
+def starts(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """When each try was let through, epoch seconds; when it arrives is another matter on a busy machine."""
+    found: list[float] = []
+    enter = Throttle.enter
+
+    async def noting(throttle: Throttle, patience: float, deadline: float) -> Pass | Parked:
+        got = await enter(throttle, patience, deadline)
+        if isinstance(got, Pass):
+            found.append(got.started)
+        return got
+
+    monkeypatch.setattr(Throttle, "enter", noting)
+    return found
+
+
 @pytest.mark.anyio
-async def test_d02_a_storm_of_refusals_is_waited_out_together(folder: Path) -> None:
-    script = storm(2.5, BUSY, lambda asked: Say())
+async def test_d02_a_storm_of_refusals_is_waited_out_together(folder: Path, starts: list[float]) -> None:
+    script = at_first(SLOTS, BUSY, lambda asked: Say())
     async with gateway_before(script, folder, slots=SLOTS) as (gateway, server, _):
 
         async def attempt(number: int) -> Meter:
@@ -37,8 +53,10 @@ async def test_d02_a_storm_of_refusals_is_waited_out_together(folder: Path) -> N
             return await gateway.close(str(number))
 
         meters = await asyncio.gather(*map(attempt, range(9)))
-        assert most_within_a_second([seen.at for seen in server.seen]) <= SLOTS
-        assert 4 <= server.tally(KEY).statuses[429] < 9, "not everybody has to find out"
+        assert most_within_a_second(starts) <= SLOTS
+        assert server.tally(KEY).statuses[429] == SLOTS
+        starts.sort()
+        assert starts[SLOTS] - starts[0] >= 2, "nobody else has to find out: who comes later waits as the first do"
         assert server.tally(KEY).calls == 9
         assert all(meter.parked is None and meter.requests == 1 for meter in meters)
 
@@ -65,8 +83,9 @@ async def test_d02_a_wait_that_is_longer_than_the_attempt_parks_it(asked: str, f
 
 @pytest.mark.anyio
 async def test_a_wait_beyond_the_deadline_parks(folder: Path) -> None:
-    async with gateway_before(lambda _: BUSY, folder) as (gateway, _, _budget):
-        door = await door_for(gateway, "messages", deadline=time.time() + 1)
+    fail = Fail(429, "rate_limit_error", retry_after="40")
+    async with gateway_before(lambda _: fail, folder) as (gateway, _, _budget):
+        door = await door_for(gateway, "messages", deadline=time.time() + 30)
         async with agent_at(door) as agent:
             assert (await agent.post(*asking("messages"))).status == 400
         assert gateway.meter("a").parked is not None
@@ -167,12 +186,12 @@ async def test_a_queue_is_served_in_its_order_and_no_more_run_than_may() -> None
 @pytest.mark.anyio
 async def test_a_queue_that_is_too_long_parks() -> None:
     throttle = Throttle(1, time.time, lambda wait: 0.01)
-    holder = await throttle.enter(60, time.time() + 5)
+    holder = await throttle.enter(60, time.time() + 60)
     assert isinstance(holder, Pass)
     late = await asyncio.gather(*(throttle.enter(60, time.time() + 0.05) for _ in range(3)))
     assert all(isinstance(one, Parked) for one in late)
     throttle.leave(holder)
-    assert isinstance(await throttle.enter(60, time.time() + 5), Pass)
+    assert isinstance(await throttle.enter(60, time.time() + 60), Pass)
 
 
 @pytest.mark.parametrize(

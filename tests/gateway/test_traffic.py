@@ -17,7 +17,8 @@ from aiohttp import web
 from sweeper.gateway import Error, Tokens
 from sweeper.gateway.exchange import FINAL
 from sweeper.testing.model_script import Asked, Edit, Fail, Hang, Reply, Say, at_first, do, turns
-from tests.gateway.conftest import KEY, agent_at, asking, door_for, gateway_before, until
+from tests.gateway.conftest import KEY, agent_at, asking, door_for, gateway_before
+from tests.waiting import until_true
 
 pytestmark = pytest.mark.anyio
 KINDS = ("messages", "chat", "responses", "generate")
@@ -187,7 +188,7 @@ async def test_closing_the_door_ends_a_call_that_hangs_and_settles_it(reply: Rep
         door = await door_for(gateway, "messages")
         async with agent_at(door) as agent:
             call = asyncio.create_task(agent.post(*asking("messages", stream=True)))
-            await until(lambda: server.seen)
+            await until_true(lambda: server.seen, "a call")
             assert budget.reserved > 0
             await asyncio.sleep(0.05)
             meter = await gateway.close("a")
@@ -204,9 +205,9 @@ async def test_an_agent_that_goes_away_is_settled_at_once(folder: Path) -> None:
         door = await door_for(gateway, "messages")
         async with agent_at(door) as agent:
             call = asyncio.create_task(agent.post(*asking("messages")))
-            await until(lambda: server.seen)
+            await until_true(lambda: server.seen, "a call")
             call.cancel()
-        await until(lambda: budget.reserved == 0)
+        await until_true(lambda: budget.reserved == 0, "the settling")
         assert gateway.meter("a").estimated_micro_usd == budget.spent > 0
 
 
@@ -238,7 +239,7 @@ async def test_an_agent_that_goes_away_is_no_failure_of_its_provider(
 
 async def test_the_deadline_ends_a_call(folder: Path) -> None:
     async with gateway_before(lambda asked: Hang(), folder) as (gateway, _, budget):
-        door = await door_for(gateway, "messages", deadline=time.time() + 0.5)
+        door = await door_for(gateway, "messages", deadline=time.time() + 3)
         async with agent_at(door) as agent:
             with pytest.raises(Exception, match=r"closed|disconnected|Connection lost"):
                 await agent.post(*asking("messages"))

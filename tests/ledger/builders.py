@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-import anyio
-
 from sweeper.ledger import make_owner, open_ledger
+from sweeper.ledger.connection import Connection
 from sweeper.ledger.contract import AttemptRow, Queued, Run
+from sweeper.ledger.lease import since_boot
 from sweeper.ledger.sql import SqlLedger
 from sweeper.records import Claim, Evidence, Finding, Kind, Outcome, Owner, Unit, UnitState, Usage
 
@@ -94,13 +94,17 @@ async def claimed(ledger: SqlLedger, unit: str, run: str = RUN) -> Claim:
     return claim
 
 
-async def until(holds: Callable[[], bool], seconds: float = 10.0) -> None:
-    """Wait for what another thread or process does; fails if it does not come."""
-    for _ in range(int(seconds / 0.02)):
-        if holds():
-            return
-        await anyio.sleep(0.02)
-    raise AssertionError("it did not come true")
+async def run_out(ledger: SqlLedger) -> None:
+    """As if the lease of this coordinator, which does not renew it any more, had ended a while ago."""
+    assert ledger._renewal is not None
+    ledger._renewal.stop()
+    ledger._renewal._deadline = since_boot() - 1
+
+    def end(connection: Connection) -> int:
+        sql = "UPDATE owner SET expires = ?, beat = ? WHERE id = ?"
+        return connection.run(sql, connection.now() - 1, since_boot() - HOUR, ledger._me)
+
+    assert await ledger._writer.call(end) == 1
 
 
 async def all_of(stream: AsyncIterator[T]) -> list[T]:

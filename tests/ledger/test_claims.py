@@ -24,8 +24,8 @@ from tests.ledger.builders import (
     queued,
     run_row,
     states,
-    until,
 )
+from tests.waiting import PATIENCE, until_true
 
 pytestmark = pytest.mark.anyio
 
@@ -170,14 +170,14 @@ async def test_breaking_a_claim_that_changed_meanwhile_is_nothing(place: Place, 
 
 async def test_a_dead_owner_can_neither_claim_nor_renew(place: Place, ledger: SqlLedger) -> None:
     await ledger.open_round(RUN, 1, [queued(1), queued(2)], [], fresh=True)
-    zombie = await place.entered(lease=0.3)
+    zombie = await place.entered(lease=3.0)
     await claimed(zombie, key(1))
     assert zombie._lock is not None
     zombie._lock.release(remove=False)
     [stale] = await ledger.stale_claims()
     await ledger.break_claim(stale)
     assert await zombie.claim(key(2), RUN) is None
-    await until(lambda: zombie.lost)
+    await until_true(lambda: zombie.lost, "the loss")
     assert zombie._renewal is not None
     zombie._renewal.stop()
 
@@ -274,10 +274,9 @@ async def test_the_journal_comes_back_in_order_and_by_fire(place: Place, ledger:
     assert await all_of(ledger.journal_rows("fire-1")) == rows
     ledger.journal("fire-2", JournalRow(0, ["page"], []))
     other = place.open()
-    for _ in range(200):
-        if await all_of(other.journal_rows("fire-2")):
-            break
-        await anyio.sleep(0.02)
+    with anyio.fail_after(PATIENCE):
+        while not await all_of(other.journal_rows("fire-2")):  # noqa: ASYNC110 it is another coordinator's
+            await anyio.sleep(0.02)
     latest = await all_of(other.journal_rows())
     await other.aclose()
     assert latest == [JournalRow(0, ["page"], [])]

@@ -25,6 +25,7 @@ from tests.ledger.builders import (
     queued,
     run_row,
 )
+from tests.waiting import until_true
 
 pytestmark = pytest.mark.anyio
 
@@ -136,8 +137,4 @@ async def waiting(url: str) -> None:
     """Until some session of the ledger waits for a lock; fails if none does."""
     sql = "SELECT 1 FROM pg_stat_activity WHERE application_name = 'sweeper ledger' AND wait_event_type = 'Lock'"
     with psycopg.connect(url, autocommit=True) as looking:
-        for _ in range(500):
-            if looking.execute(sql).fetchone():
-                return
-            await anyio.sleep(0.02)
-    raise AssertionError("no session waits for the dispatcher's row")
+        await until_true(lambda: looking.execute(sql).fetchone(), "a session that waits for the dispatcher's row")

@@ -26,9 +26,12 @@ from tests.ledger.builders import (
     key,
     outcome,
     queued,
+    run_out,
     run_row,
-    until,
 )
+from tests.waiting import until
+
+LEASE = 3.0  # seconds; a thread that is to renew it in one may well come late
 
 # --- the lease, through the ledger ---
 
@@ -36,13 +39,14 @@ from tests.ledger.builders import (
 @pytest.mark.anyio
 async def test_f01_a_slow_unit_keeps_its_claim_by_renewals(place: Place, tmp_path: Path) -> None:
     # The owner as if on another machine: no lock file, no process id helps; the lease alone.
-    slow = await place.entered(replace(ELSEWHERE, id="slow"), lease=0.6, locks=tmp_path / "there")
+    slow = await place.entered(replace(ELSEWHERE, id="slow"), lease=LEASE, locks=tmp_path / "there")
+    began = since_boot()
     await slow.create_run(run_row(RUN))
     await slow.open_round(RUN, 1, [queued(1)], [], fresh=True)
     claim = await claimed(slow, key(1))
     row = await slow.start(claim, 0, 1)
     watching = await place.entered(locks=tmp_path / "here")
-    for _ in range(9):
+    while since_boot() < began + 1.5 * LEASE:
         await anyio.sleep(0.2)
         assert await watching.stale_claims() == []
         assert not slow.lost
@@ -53,16 +57,14 @@ async def test_f01_a_slow_unit_keeps_its_claim_by_renewals(place: Place, tmp_pat
 
 @pytest.mark.anyio
 async def test_f01_the_result_of_a_lost_lease_is_kept_and_not_merged(place: Place, tmp_path: Path) -> None:
-    late = await place.entered(replace(ELSEWHERE, id="late"), lease=0.5, locks=tmp_path / "there")
+    late = await place.entered(replace(ELSEWHERE, id="late"), locks=tmp_path / "there")
     await late.create_run(run_row(RUN))
     await late.open_round(RUN, 1, [queued(1)], [], fresh=True)
     claim = await claimed(late, key(1))
     row = await late.start(claim, 0, 1)
-    assert late._renewal is not None
-    late._renewal.stop()
-    await until(lambda: late.lost)
+    await run_out(late)
+    assert late.lost
     watching = await place.entered(locks=tmp_path / "here")
-    await anyio.sleep(0.1)
     [stale] = await watching.stale_claims()
     assert (stale.claim.token, stale.owner.host) == (claim.token, "other-host")
     await watching.break_claim(stale)
@@ -76,13 +78,11 @@ async def test_f01_the_result_of_a_lost_lease_is_kept_and_not_merged(place: Plac
 
 @pytest.mark.anyio
 async def test_an_owner_that_came_back_before_the_break_keeps_its_claim(place: Place, tmp_path: Path) -> None:
-    paused = await place.entered(replace(ELSEWHERE, id="paused"), lease=0.5, locks=tmp_path / "there")
+    paused = await place.entered(replace(ELSEWHERE, id="paused"), locks=tmp_path / "there")
     await paused.create_run(run_row(RUN))
     await paused.open_round(RUN, 1, [queued(1)], [], fresh=True)
     claim = await claimed(paused, key(1))
-    assert paused._renewal is not None
-    paused._renewal.stop()
-    await anyio.sleep(0.6)
+    await run_out(paused)
     watching = await place.entered(locks=tmp_path / "here")
     [stale] = await watching.stale_claims()
     assert paused._renew().result()
@@ -97,7 +97,7 @@ async def test_an_owner_that_came_back_before_the_break_keeps_its_claim(place: P
 async def test_a_stepped_clock_neither_steals_nor_blocks(
     place: Place, step: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    living, dead = await place.entered(lease=1.0), await place.entered()
+    living, dead = await place.entered(), await place.entered()
     await living.create_run(run_row(RUN))
     await living.open_round(RUN, 1, [queued(1), queued(2)], [], fresh=True)
     await claimed(living, key(1))
@@ -105,7 +105,7 @@ async def test_a_stepped_clock_neither_steals_nor_blocks(
     crash(dead)
     real = time.time
     monkeypatch.setattr(time, "time", lambda: real() + step)
-    await anyio.sleep(0.5)
+    assert living._renew().result()
     assert not living.lost
     watching = await place.entered()
     assert [stale.claim.unit for stale in await watching.stale_claims()] == [key(2)]
@@ -135,47 +135,43 @@ async def test_alive_tells_of_owners_known_and_unknown(place: Place, ended_proce
 
 
 def test_f03_a_failed_renewal_is_no_loss_until_the_local_deadline() -> None:
-    answers: list[bool | None] = []
+    failed: list[float] = []
+    now = 100.0
 
     def renew() -> Future[bool]:
+        failed.append(now)
         future: Future[bool] = Future()
-        answer = answers.pop(0) if answers else True
-        if answer is None:
-            future.set_exception(LedgerFailed("database is locked"))
-        else:
-            future.set_result(answer)
+        future.set_exception(LedgerFailed("database is locked"))
         return future
 
-    answers += [None] * 4
-    renewal = Renewal(0.9, since_boot(), renew)
-    while answers:
-        time.sleep(0.01)
-        assert not renewal.lost
-    renewal.stop()
-    answers += [None] * 1000
-    renewal = Renewal(0.2, since_boot(), renew)
-    time.sleep(0.3)
-    assert renewal.lost
+    renewal = Renewal(0.3, now, renew, clock=lambda: now)
+    until(lambda: len(failed) >= 4, "four renewals")
+    lost = []
+    for step in (0.29, 0.02):
+        now += step
+        lost.append(renewal.lost)
+    assert lost == [False, True]
     renewal.stop()
 
 
 def test_f03_the_deadline_counts_from_when_the_renewal_was_sent() -> None:
     sent: list[float] = []
+    now = 100.0
 
     def renew() -> Future[bool]:
-        sent.append(since_boot())
+        nonlocal now
+        sent.append(now)
         future: Future[bool] = Future()
         if len(sent) == 1:
-            time.sleep(0.2)
+            now += 0.2  # until it was accepted
             future.set_result(True)
         else:
             future.set_exception(LedgerFailed("gone"))
         return future
 
-    renewal = Renewal(0.6, since_boot(), renew)
-    while len(sent) < 2:
-        time.sleep(0.01)
-    assert since_boot() + renewal.left <= sent[0] + 0.6 + 0.01
+    renewal = Renewal(0.6, now, renew, clock=lambda: now)
+    until(lambda: len(sent) >= 2, "a second renewal")
+    assert now + renewal.left == sent[0] + 0.6
     renewal.stop()
 
 
@@ -184,7 +180,7 @@ async def test_f03_a_locked_ledger_for_a_second_kills_nobody(
     sqlite_place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(writer, "PATIENCE", 0.2)
-    ledger = await sqlite_place.entered(lease=2.4)
+    ledger = await sqlite_place.entered()
     await ledger.create_run(run_row(RUN))
     await ledger.open_round(RUN, 1, [queued(1)], [], fresh=True)
     claim = await claimed(ledger, key(1))
@@ -192,12 +188,13 @@ async def test_f03_a_locked_ledger_for_a_second_kills_nobody(
     blocker.execute("BEGIN IMMEDIATE")
     with pytest.raises(LedgerFailed, match="database is locked"):
         await ledger.start(claim, 0, 1)
-    await anyio.sleep(1.0)
+    with pytest.raises(LedgerFailed, match="database is locked"):
+        ledger._renew().result()
     blocker.execute("ROLLBACK")
     blocker.close()
     assert not ledger.lost
     row = await ledger.start(claim, 0, 1)
-    await anyio.sleep(1.2)
+    assert ledger._renew().result()
     assert not ledger.lost
     await ledger.land(claim, outcome(key(1), row.number), UnitState.VERIFIED, 1)
     await ledger.aclose()
@@ -205,7 +202,7 @@ async def test_f03_a_locked_ledger_for_a_second_kills_nobody(
 
 @pytest.mark.anyio
 async def test_f03_a_renewal_in_flight_while_a_unit_completes_is_nothing(place: Place) -> None:
-    ledger = await place.entered(lease=0.15)
+    ledger = await place.entered()
     await ledger.create_run(run_row(RUN))
     await ledger.open_round(RUN, 1, [queued(i) for i in range(40)], [], fresh=True)
     for number in range(40):

@@ -15,6 +15,7 @@ import pytest
 from sweeper.ledger.sql import SqlLedger
 from sweeper.records import UnitState
 from tests.ledger.builders import RUN, SWEEP, Place, all_of, key, queued, run_row
+from tests.waiting import PATIENCE
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
@@ -28,12 +29,16 @@ def spawn(mode: str, place: Place, log: Path) -> subprocess.Popen[bytes]:
 
 
 def kill_at_work(process: subprocess.Popen[bytes], log: Path) -> None:
-    """SIGKILL, a random moment after it began to claim."""
+    """SIGKILL at a random moment: after a random number of answers since it began to claim."""
     ready = f"ready {process.pid}"
     while ready not in words(log):
         assert process.poll() is None
         time.sleep(0.01)
-    time.sleep(random.uniform(0, 0.15))
+    enough = len(words(log)) + random.randrange(60)
+    while len(words(log)) < enough:
+        assert process.poll() is None
+        time.sleep(0.001)
+    time.sleep(random.uniform(0, 0.01))
     process.kill()
     process.wait()
 
@@ -54,7 +59,7 @@ async def test_f05_eight_processes_share_a_backlog_without_duplicates(place: Pla
     await prepared(place, units)
     log = tmp_path / "log"
     processes = [spawn("drain", place, log) for _ in range(8)]
-    assert [process.wait(100) for process in processes] == [0] * 8
+    assert [process.wait(PATIENCE) for process in processes] == [0] * 8
     lines = [line.split() for line in words(log)]
     claims = Counter(line[1] for line in lines if line[0] == "claim")
     assert set(claims) == {key(i) for i in range(units)}
@@ -87,10 +92,10 @@ async def test_sigkill_at_any_moment_loses_nothing_that_was_acknowledged(place: 
 async def check(ledger: SqlLedger, log: Path, units: int) -> None:
     lines = [line.split() for line in words(log)]
     claims = Counter((line[1], line[2]) for line in lines if line[0] == "claim")
-    assert set(claims.values()) == {1}, "a fencing token was given twice"
+    assert set(claims.values()) <= {1}, "a fencing token was given twice"
     rows = await all_of(ledger.attempts(run=RUN))
     numbers = Counter((row.unit, row.number) for row in rows)
-    assert set(numbers.values()) == {1}
+    assert set(numbers.values()) <= {1}
     by_number = {(row.unit, row.number): row for row in rows}
     for word, unit, *rest in lines:
         match word:

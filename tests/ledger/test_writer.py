@@ -23,6 +23,7 @@ from sweeper.ledger.postgres import PostgresConnection, without_password
 from sweeper.ledger.sql import SqlLedger
 from sweeper.records import UnitState
 from tests.ledger.builders import RUN, SWEEP, Place, all_of, claimed, key, outcome, queued, run_row, states
+from tests.waiting import PATIENCE
 
 pytestmark = pytest.mark.anyio
 
@@ -254,7 +255,7 @@ async def test_postgres_a_deadlock_is_tried_again(postgres_place: Place, shared:
         connection.run(sql, key(first))
         if not met:
             met.append(True)
-            meet.wait(10)
+            meet.wait(PATIENCE)
         connection.run(sql, key(second))
 
     async with anyio.create_task_group() as group:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import os
-import shutil
 import socket
 import tempfile
 import time
@@ -21,6 +20,7 @@ from sweeper.sandbox.contract import Backend, Clocks, Entry, Facts, Layer, Limit
 from tests.conftest import cannot_run
 from tests.sandbox.backends import FACTORIES, Factory
 from tests.sandbox.trees import PlainTree
+from tests.waiting import PATIENCE
 
 MB = 1 << 20
 FILES = {"edit.py": b"import os\n", "gone.py": b"x = 1\n", "folder/a.txt": b"a\n", "folder/b.txt": b"b\n"}
@@ -73,9 +73,9 @@ class Box:
             "stdout": self.folder / f"{number}.stdout",
             "stderr": self.folder / f"{number}.stderr",
             "limits": SMALL,
-            "clocks": Clocks(wall=60),
+            "clocks": Clocks(wall=PATIENCE),
             "wanted": lambda path: True,
-            "deadline": time.time() + 120,
+            "deadline": time.time() + 2 * PATIENCE,
         }
         return Spec(**{**given, **more})
 
@@ -106,12 +106,11 @@ def portal() -> Iterator[BlockingPortal]:
 
 
 @pytest.fixture(scope="session")
-def store() -> Iterator[Path]:
+def store() -> Path:
     """A cache folder that the sandbox's user can reach, which pytest's own folders are not."""
-    folder = Path(tempfile.mkdtemp(prefix="sweeper-store-"))
+    folder = Path(tempfile.mkdtemp(prefix="store-", dir=os.environ["SWEEPER_CACHE"]))
     folder.chmod(0o755)
-    yield folder
-    shutil.rmtree(folder)
+    return folder
 
 
 @pytest.fixture(

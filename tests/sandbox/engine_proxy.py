@@ -6,7 +6,6 @@ import contextlib
 import re
 import socket
 import threading
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,9 +16,7 @@ ENGINE = "/var/run/docker.sock"
 
 @dataclass(frozen=True)
 class Late:
-    """The engine does it at once, and its answer comes after so many seconds."""
-
-    seconds: float
+    """The engine does it at once, and its answer comes when nobody waits for it any more."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +84,8 @@ class Proxy:
 class _Connection:
     def __init__(self, proxy: Proxy, client: socket.socket, engine: socket.socket) -> None:
         self.proxy, self.client, self.engine = proxy, client, engine
-        self.not_before = 0.0
+        self.late = False
+        self.given_up = threading.Event()
 
     def to_engine(self) -> None:
         with contextlib.suppress(OSError):
@@ -97,6 +95,7 @@ class _Connection:
                     swallow = self._decide(found[1].decode(), found[2].decode())
                 if not swallow:
                     self.engine.sendall(data)
+            self.given_up.set()
             self.engine.shutdown(socket.SHUT_WR)
 
     def _decide(self, method: str, path: str) -> bool:
@@ -104,7 +103,7 @@ class _Connection:
         self.proxy.seen.append((method, path))
         answer = self.proxy.rule(method, path)
         if isinstance(answer, Late):
-            self.not_before = time.monotonic() + answer.seconds
+            self.late = True
         if isinstance(answer, Says):
             body = b'{"message": "%s"}\n' % answer.message.encode()
             head = b"HTTP/1.1 %d Said\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
@@ -115,7 +114,8 @@ class _Connection:
     def to_client(self) -> None:
         with contextlib.suppress(OSError):
             while data := self.engine.recv(1 << 16):
-                time.sleep(max(0.0, self.not_before - time.monotonic()))
+                if self.late:
+                    self.given_up.wait()
                 self.client.sendall(data)
             self.client.shutdown(socket.SHUT_WR)
         self.proxy.closed(self.client, self.engine)

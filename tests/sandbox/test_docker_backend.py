@@ -25,7 +25,9 @@ from sweeper.sandbox.contract import INPUTS, Snapshot, Toolchain
 from sweeper.sandbox.docker import Docker, answers
 from tests.conftest import User
 from tests.sandbox.conftest import FILES, SMALL, Box, owner
+from tests.sandbox.sleeping import unique_seconds, wake
 from tests.sandbox.trees import PlainTree
+from tests.waiting import PATIENCE
 
 pytestmark = pytest.mark.docker
 ROOT = Path(__file__).parents[2]
@@ -91,7 +93,7 @@ def test_a_toolchain_without_a_definition_is_named(docker_box: Box) -> None:
 def test_c26_what_the_engine_tells_holds_no_input(docker_box: Box, docker_engine: Client) -> None:
     secret = "sk-test-0123456789"
     spec = docker_box.spec(
-        f"cat {INPUTS}/key; cat; sleep 30", inputs={"key": secret.encode()}, stdin=secret.encode() + b"\n"
+        f"cat {INPUTS}/key; cat; sleep 600", inputs={"key": secret.encode()}, stdin=secret.encode() + b"\n"
     )
     future = docker_box.portal.start_task_soon(docker_box.backend.run, spec)
     while not (spec.stdout.exists() and spec.stdout.read_bytes().count(secret.encode()) == 2):
@@ -119,7 +121,7 @@ def test_inner_deadline_ends_it_without_a_coordinator(docker_box: Box, docker_en
     made = docker_engine.api.create_container_from_config(body, name)  # type: ignore[no-untyped-call]
     try:
         docker_engine.api.start(made["Id"])
-        assert docker_engine.api.wait(made["Id"], timeout=30)["StatusCode"] == 137
+        assert docker_engine.api.wait(made["Id"], timeout=PATIENCE)["StatusCode"] == 137
     finally:
         docker_engine.api.remove_container(made["Id"], force=True, v=True)
 
@@ -188,13 +190,15 @@ def test_c01_salvage_after_sigkill_of_the_coordinator(
 
 
 def test_c02_what_a_living_coordinator_holds_is_not_tidied(docker_box: Box, store: Path) -> None:
-    spec = docker_box.spec("echo up; sleep 2; echo kept > new")
+    seconds = unique_seconds()
+    spec = docker_box.spec(f"echo up; sleep {seconds}; echo kept > new")
     future = docker_box.portal.start_task_soon(docker_box.backend.run, spec)
     while not (spec.stdout.exists() and spec.stdout.read_bytes()):
         time.sleep(0.02)
     second = docker_box.factory.make(store, owner("second"), 1)
     assert docker_box.portal.call(second.reap, []) == 0
     docker_box.portal.call(second.aclose)
+    wake(seconds)
     assert docker_box.done(spec, future.result()).changed == {"new": b"kept\n"}
 
 

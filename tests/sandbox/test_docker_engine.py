@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,9 @@ from sweeper.sandbox.engine import Engine
 from sweeper.sandbox.slots import clear
 from tests.sandbox.conftest import MB, owner
 from tests.sandbox.engine_proxy import Late, Proxy, Says, proxied
+from tests.sandbox.sleeping import unique_seconds, wake
 from tests.sandbox.trees import PlainTree
+from tests.waiting import PATIENCE, until_true
 
 pytestmark = [pytest.mark.docker, pytest.mark.anyio]
 SMALL = Limits(memory=128 * MB, pids=64, cpus=1.0, disk=32 * MB, output=MB)
@@ -64,7 +65,7 @@ class Bench:
             "stdout": self.folder / f"{self.count}.out",
             "stderr": self.folder / f"{self.count}.err",
             "limits": SMALL,
-            "clocks": Clocks(wall=60),
+            "clocks": Clocks(wall=PATIENCE),
             "wanted": lambda path: True,
         }
         return Spec(**{**given, **more})
@@ -73,7 +74,7 @@ class Bench:
         return await self.backend.run(self.spec(script, **more))
 
 
-async def bench(folder: Path, proxy: Proxy, image: str, *, per_call: float = 60.0, patience: float = 20.0) -> Bench:
+async def bench(folder: Path, proxy: Proxy, image: str, *, per_call: float = 60.0, patience: float = 60.0) -> Bench:
     engine = Engine(Endpoint(proxy.url, "the test"), slots=4, timeout=per_call, patience=patience)
     whose = owner("proxied")
     backend = Docker(folder / "store", whose, slots=16, engine=engine)
@@ -89,21 +90,15 @@ def mounted(folder: Path) -> bool:
     return str(folder) in Path("/proc/self/mountinfo").read_text()
 
 
-async def until(true: Callable[[], object], patience: float = 20.0) -> None:
-    with anyio.fail_after(patience):
-        while not true():  # noqa: ASYNC110
-            await anyio.sleep(0.02)
-
-
 def containers(engine: Client, whose: Owner) -> list[Any]:
-    return engine.containers.list(all=True, filters={"label": f"io.sweeper.owner={whose.id}"})
+    return engine.containers.list(all=True, filters={"label": f"io.sweeper.owner={whose.id}"}, ignore_removed=True)
 
 
 async def test_c07_a_create_whose_answer_is_late(
     docker_engine: Client, base_image: str, folder: Path, proxy: Proxy
 ) -> None:
-    made = await bench(folder, proxy, base_image, per_call=1.5)
-    late = [Late(4)]
+    made = await bench(folder, proxy, base_image, per_call=4)
+    late = [Late()]
     proxy.rule = lambda method, path: late.pop() if "/containers/create" in path and late else None
     proxy.seen.clear()
     ran = await made.run("echo x > b")
@@ -160,8 +155,8 @@ async def test_c11_killed_at_once_and_never_stopped(base_image: str, folder: Pat
 
 
 async def test_c05_a_short_call_timeout_bounds_no_command(base_image: str, folder: Path, proxy: Proxy) -> None:
-    made = await bench(folder, proxy, base_image, per_call=1.0)
-    ran = await made.run("sleep 3; echo done")
+    made = await bench(folder, proxy, base_image, per_call=3)
+    ran = await made.run("sleep 6; echo done")
     assert ran.facts.exit_code == 0
     assert (folder / f"{made.count}.out").read_bytes() == b"done\n"
     await made.backend.aclose()
@@ -242,7 +237,8 @@ async def test_c24_a_full_disk_of_the_engine_ends_the_run(base_image: str, folde
 async def test_c28_a_command_outlives_an_outage(base_image: str, folder: Path, proxy: Proxy) -> None:
     """The engine is away for a while and comes back, the sandbox is still there: its result counts."""
     made = await bench(folder, proxy, base_image)
-    spec = made.spec("echo up; sleep 3; echo end; echo x > b")
+    seconds = unique_seconds()
+    spec = made.spec(f"echo up; sleep {seconds}; echo end; echo x > b")
     results: list[Ran] = []
 
     async def one() -> None:
@@ -250,10 +246,13 @@ async def test_c28_a_command_outlives_an_outage(base_image: str, folder: Path, p
 
     async with anyio.create_task_group() as group:
         group.start_soon(one)
-        await until(lambda: spec.stdout.exists() and spec.stdout.read_bytes())
+        await until_true(lambda: spec.stdout.exists() and spec.stdout.read_bytes(), "what it prints")
         proxy.go_away()
         await anyio.sleep(1)
+        proxy.seen.clear()
         proxy.come_back()
+        await until_true(lambda: any("/attach" in path for _, path in proxy.seen), "one who follows it again")
+        wake(seconds)
     (ran,) = results
     assert ran.facts.exit_code == 0
     assert ran.facts.output_truncated  # what it printed meanwhile is lost, and that is said
@@ -264,7 +263,7 @@ async def test_c28_a_command_outlives_an_outage(base_image: str, folder: Path, p
 async def outage(made: Bench, proxy: Proxy, meanwhile: Callable[[], object]) -> list[SandboxFailed]:
     """Two sandboxes run, the engine goes away, something happens, it comes back: what the two calls raise."""
     raised: list[SandboxFailed] = []
-    specs = [made.spec("echo up; sleep 60") for _ in range(2)]
+    specs = [made.spec("echo up; sleep 600") for _ in range(2)]
 
     async def one(spec: Spec) -> None:
         try:
@@ -275,7 +274,7 @@ async def outage(made: Bench, proxy: Proxy, meanwhile: Callable[[], object]) -> 
     async with anyio.create_task_group() as group:
         for spec in specs:
             group.start_soon(one, spec)
-        await until(lambda: all(spec.stdout.exists() and spec.stdout.read_bytes() for spec in specs))
+        await until_true(lambda: all(spec.stdout.exists() and spec.stdout.read_bytes() for spec in specs), "both")
         proxy.go_away()
         await anyio.to_thread.run_sync(meanwhile)
         await anyio.sleep(0.5)
@@ -303,12 +302,10 @@ async def test_c28_a_sandbox_lost_in_an_outage_is_retryable(
 async def test_c28_patience_ends(docker_engine: Client, base_image: str, folder: Path, proxy: Proxy) -> None:
     made = await bench(folder, proxy, base_image, patience=1.0)
     proxy.go_away()
-    began = time.monotonic()
     with pytest.raises(SandboxFailed, match="has not answered for 1 s") as caught:
         await made.run("true")
     assert not caught.value.retryable
     assert "sweeper resume" in caught.value.hint
-    assert time.monotonic() - began < 60
     proxy.come_back()
     await made.backend.aclose()
     assert os.listdir(folder / "store/docker") == []

@@ -20,6 +20,7 @@ import pytest
 from sweeper.errors import SandboxFailed
 from sweeper.sandbox.contract import DOOR, SANDBOX_UID
 from tests.sandbox.conftest import SMALL, Box, owner, relayed
+from tests.waiting import until
 
 ROOT = Path(__file__).parents[2]
 
@@ -151,7 +152,7 @@ def test_many_connections_through_one_door(box: Box, echoing: Path) -> None:
 
 
 def containers(engine: docker.DockerClient, whose: str) -> list[Any]:
-    return list(engine.containers.list(all=True, filters={"label": f"io.sweeper.owner={whose}"}))
+    return list(engine.containers.list(all=True, filters={"label": f"io.sweeper.owner={whose}"}, ignore_removed=True))
 
 
 def left_of(engine: docker.DockerClient, whose: str) -> list[object]:
@@ -173,7 +174,7 @@ def test_a_relay_goes_with_its_sandbox(remote: tuple[Box, str], door: Path, dock
     box, whose = remote
     assert box.python(CALL, door=door).stdout == b"pong\n"
     assert left_of(docker_engine, whose) == []
-    spec = box.spec("echo up; sleep 60", door=door)
+    spec = box.spec("echo up; sleep 600", door=door)
     future = box.portal.start_task_soon(box.backend.run, spec)
     while not (spec.stdout.exists() and spec.stdout.read_bytes()):
         time.sleep(0.02)
@@ -181,10 +182,7 @@ def test_a_relay_goes_with_its_sandbox(remote: tuple[Box, str], door: Path, dock
     assert {each.attrs["HostConfig"]["NetworkMode"] for each in found} <= {"none", "default", "bridge"}
     assert [network for each in found for network in each.attrs["NetworkSettings"]["Networks"].values()] == []
     future.cancel()
-    deadline = time.monotonic() + 30
-    while left_of(docker_engine, whose) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert left_of(docker_engine, whose) == []
+    until(lambda: not left_of(docker_engine, whose), "the removal of all")
 
 
 @relayed
@@ -193,7 +191,7 @@ def test_a_lost_relay_is_a_lost_sandbox(
 ) -> None:
     """The agent could not reach its model any more: no fault of the unit's."""
     box, whose = remote
-    spec = box.spec("echo up; sleep 60", door=door)
+    spec = box.spec("echo up; sleep 600", door=door)
     future = box.portal.start_task_soon(box.backend.run, spec)
     while not (spec.stdout.exists() and spec.stdout.read_bytes()):
         time.sleep(0.02)
@@ -219,12 +217,12 @@ def test_a_relay_ends_with_a_killed_coordinator(
     assert coordinator.stdout.readline() == b"ready\n"
     coordinator.kill()
     coordinator.communicate()
-    deadline = time.monotonic() + 30
-    while any(
-        each.name.startswith("sweeper-relay-") and each.status == "running" for each in containers(docker_engine, whose)
-    ):
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+
+    def relays() -> list[Any]:
+        found = [each for each in containers(docker_engine, whose) if each.name.startswith("sweeper-relay-")]
+        return [each for each in found if each.status == "running"]
+
+    until(lambda: not relays(), "the end of every relay")
     left = box.portal.call(box.backend.list, whose)
     assert len(left) == 2
     box.portal.call(box.backend.reap, left)

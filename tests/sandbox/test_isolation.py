@@ -8,6 +8,8 @@ import threading
 from pathlib import Path
 
 from tests.sandbox.conftest import Box
+from tests.sandbox.sleeping import sleepers, unique_seconds, wake
+from tests.waiting import until
 
 
 def test_no_network(box: Box) -> None:
@@ -89,16 +91,19 @@ def test_descriptors_of_the_coordinator_do_not_leak(box: Box) -> None:
 
 def test_sandboxes_do_not_see_each_other(box: Box) -> None:
     marker = f"marker-{os.getpid()}"
-    first = box.portal.start_task_soon(box.backend.run, box.spec(f"touch /tmp/{marker} {marker}; sleep 1.37"))
+    seconds = unique_seconds()
+    spec = box.spec(f"touch /tmp/{marker} {marker}; sleep {seconds}; exit 0")
+    first = box.portal.start_task_soon(box.backend.run, spec)
+    until(lambda: sleepers(seconds), "the other sandbox")
     code = """
-import os, time
-time.sleep(0.5)
+import os
 print(os.listdir('/tmp'), [name for name in os.listdir('.') if name.startswith('marker')])
 for pid in filter(str.isdigit, os.listdir('/proc')):
-    if b'1.' + b'37' in open(f'/proc/{pid}/cmdline', 'rb').read():
+    if open(f'/proc/{pid}/cmdline', 'rb').read().startswith(b'sleep'):
         print('seen')
 """
     assert box.python(code).stdout == b"[] []\n"
+    wake(seconds)
     assert marker in {os.fsdecode(entry.path) for entry in first.result().layer.entries}
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from sweeper.sandbox.relay import ACK, CHUNK, DATA, END, HEADER, MOST, OPEN, RESET, WINDOW, Broken, Mux
+from tests.waiting import PATIENCE
 
 SERVER = Callable[[socket.socket], None]
 
@@ -103,7 +104,7 @@ def test_bytes_come_back_and_the_end_too(pairs: Callable[..., Pair]) -> None:
         sock.sendall(data)
         sock.shutdown(socket.SHUT_WR)
     for thread in threads:
-        thread.join(20)
+        thread.join(PATIENCE)
     assert [got[number] for number in range(len(sent))] == sent
 
 

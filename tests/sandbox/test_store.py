@@ -15,6 +15,7 @@ import pytest
 from sweeper.errors import SandboxFailed
 from sweeper.sandbox.store import Store, default_root, sandbox_ids
 from tests.sandbox.trees import LINK, PROGRAM, PlainTree
+from tests.waiting import PATIENCE
 
 
 class Counted(PlainTree):
@@ -102,7 +103,7 @@ def _use(root: Path, log: Path, ready: Callable[[], None], wait: Callable[[float
     async def use() -> None:
         await Store(root).tree(Counted(log))
         ready()
-        wait(30)
+        wait(PATIENCE)
 
     anyio.run(use)
 
@@ -132,7 +133,7 @@ def test_pruning_spares_what_is_used_by_another_process(store: Path, tmp_path: P
     ready, done = spawn.Event(), spawn.Event()
     process = spawn.Process(target=_use, args=(root, log, ready.set, done.wait))
     process.start()
-    assert ready.wait(30)
+    assert ready.wait(PATIENCE)
 
     async def others() -> None:
         used = Store(root)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 import subprocess
@@ -20,29 +19,10 @@ from sweeper.sandbox.bubblewrap import Bubblewrap
 from sweeper.sandbox.contract import Clocks, Handle, Name, Role, Spec
 from sweeper.sandbox.namespace import Namespace
 from tests.sandbox.conftest import Box, embedded, owner
+from tests.sandbox.sleeping import sleepers, unique_seconds, until_none_sleep, wake
+from tests.waiting import PATIENCE, until
 
 ROOT = Path(__file__).parents[2]
-
-
-def sleepers(seconds: str) -> list[int]:
-    """Processes of this machine that are `sleep SECONDS`."""
-    found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            if f"sleep\0{seconds}\0".encode() in (folder / "cmdline").read_bytes():
-                found.append(int(folder.name))
-    return found
-
-
-def wait_until_none(seconds: str, patience: float = 15.0) -> list[int]:
-    deadline = time.monotonic() + patience
-    while (left := sleepers(seconds)) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    return left
-
-
-def unique_seconds() -> str:
-    return f"{100_000 + time.monotonic_ns() % 800_000}"
 
 
 def handles(box: Box, whose: str | None = None) -> list[Handle]:
@@ -53,11 +33,11 @@ def ours(box: Box) -> list[Handle]:
     return [handle for handle in handles(box) if handle.owner.pid == os.getpid() and handle.run == "suite"]
 
 
-@pytest.mark.parametrize("end", ["exit 0", "exit 1", "kill -9 $$", "sleep 20"])
+@pytest.mark.parametrize("end", ["exit 0", "exit 1", "kill -9 $$", "sleep 600"])
 def test_nothing_is_left(box: Box, end: str) -> None:
     seconds = unique_seconds()
     box.run(f"sleep {seconds} & echo x > y; {end}", clocks=Clocks(wall=1))
-    assert wait_until_none(seconds) == []
+    until_none_sleep(seconds)
     assert ours(box) == []
 
 
@@ -69,12 +49,9 @@ def test_cancellation_ends_and_removes(box: Box) -> None:
         time.sleep(0.02)
     alive = ours(box)
     future.cancel()
-    deadline = time.monotonic() + 30
-    while ours(box) and time.monotonic() < deadline:
-        time.sleep(0.02)
+    until(lambda: not ours(box), "its removal")
     assert [(handle.name, handle.running) for handle in alive] == [(str(spec.name), True)]
-    assert ours(box) == []
-    assert wait_until_none(seconds) == []
+    until_none_sleep(seconds)
     assert box.run("echo next").stdout == b"next\n"
 
 
@@ -91,17 +68,17 @@ def test_cancellation_before_the_start(box: Box) -> None:
             over[number].set()
 
     for number in range(5):
-        future = box.portal.start_task_soon(one, box.spec("sleep 30"), number)
-        assert begun[number].wait(30)
+        future = box.portal.start_task_soon(one, box.spec("sleep 600"), number)
+        assert begun[number].wait(PATIENCE)
         future.cancel()
-    assert [ended.wait(30) for ended in over] == [True] * 5
+    assert [ended.wait(PATIENCE) for ended in over] == [True] * 5
     assert ours(box) == []
     assert box.run("echo next").stdout == b"next\n"
 
 
 def test_handle_carries_the_labels(box: Box) -> None:
     name = Name("suite", "0123456789abcdef0123", 3, Role.VERIFIER, 2)
-    spec = box.spec("echo up; sleep 30", name=name, fire="fire-1", deadline=4_000_000_000.5)
+    spec = box.spec("echo up; sleep 600", name=name, fire="fire-1", deadline=4_000_000_000.5)
     future = box.portal.start_task_soon(box.backend.run, spec)
     while not (spec.stdout.exists() and spec.stdout.read_bytes()):
         time.sleep(0.02)
@@ -121,7 +98,8 @@ def test_c08_the_same_name_again(box: Box) -> None:
 
 def test_two_living_sandboxes_never_share_a_name(box: Box) -> None:
     name = Name("suite", f"twin-{os.getpid()}", 1, Role.AGENT)
-    first = box.spec("echo up; sleep 2; echo x > first", name=name)
+    seconds = unique_seconds()
+    first = box.spec(f"echo up; sleep {seconds}; echo x > first", name=name)
     future = box.portal.start_task_soon(box.backend.run, first)
     while not (first.stdout.exists() and first.stdout.read_bytes()):
         time.sleep(0.02)
@@ -130,6 +108,7 @@ def test_two_living_sandboxes_never_share_a_name(box: Box) -> None:
             box.run("true", name=name)
         assert caught.value.may_have_run
     assert len(ours(box)) == 1
+    wake(seconds)
     assert box.done(first, future.result()).changed == {"first": b"x\n"}
     assert box.run("echo y > again", name=name).changed == {"again": b"y\n"}
 
@@ -157,7 +136,7 @@ def test_holder_that_is_killed_ends_its_sandboxes_and_the_run(box: Box, store: P
     with pytest.raises(SandboxFailed) as caught:
         future.result()
     assert caught.value.may_have_run
-    assert wait_until_none(seconds) == []
+    until_none_sleep(seconds)
     with pytest.raises(SandboxFailed, match="has ended") as caught:
         other.run("true")
     assert not caught.value.retryable
@@ -170,10 +149,7 @@ def test_a_program_that_never_asked_to_die_with_the_coordinator(store: Path, bwr
     namespace = Namespace(store / "holder")
     for argv in (["/bin/sleep", first], ["/bin/sh", "-c", f"(setsid sleep {second} &) & exec sleep {first}"]):
         namespace.ask({"do": "spawn", "argv": argv})
-    deadline = time.monotonic() + 15
-    while (len(sleepers(first)), len(sleepers(second))) != (2, 1) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert (len(sleepers(first)), len(sleepers(second))) == (2, 1)
+    until(lambda: (len(sleepers(first)), len(sleepers(second))) == (2, 1), "three that sleep")
     namespace.close()
     assert sleepers(first) == sleepers(second) == []
 
@@ -201,10 +177,8 @@ def killed(box: Box, store: Path) -> Iterator[tuple[str, str]]:
     try:
         assert coordinator.stdout is not None
         assert coordinator.stdout.readline() == b"ready\n"
-        deadline = time.monotonic() + 15  # a shell that has printed is not yet the program that sleeps
-        while len(sleepers(seconds)) < 3 and time.monotonic() < deadline:
-            time.sleep(0.02)
-        assert len(sleepers(seconds)) >= 3
+        # A shell that has printed is not yet the program that sleeps.
+        until(lambda: len(sleepers(seconds)) == 3, "three that sleep")
         coordinator.send_signal(signal.SIGKILL)
         coordinator.wait()
         yield whose, seconds
@@ -219,12 +193,12 @@ def killed(box: Box, store: Path) -> Iterator[tuple[str, str]]:
 def test_c01_after_sigkill_of_the_coordinator(box: Box, killed: tuple[str, str]) -> None:
     whose, seconds = killed
     if box.factory.name == "bubblewrap":
-        assert wait_until_none(seconds) == []
+        until_none_sleep(seconds)
     left = handles(box, whose)
     assert {handle.owner.id for handle in left} == {whose}
     assert len(left) == 3
     assert box.portal.call(box.backend.reap, left) == 3
-    assert wait_until_none(seconds) == []
+    until_none_sleep(seconds)
     assert handles(box, whose) == []
     box.portal.call(box.backend.reap, [])
     assert not list(Path("/sys/fs/cgroup").glob(f"**/*{whose}*"))
@@ -232,12 +206,14 @@ def test_c01_after_sigkill_of_the_coordinator(box: Box, killed: tuple[str, str])
 
 def test_c02_reaping_leaves_the_living_alone(box: Box, killed: tuple[str, str]) -> None:
     whose, _ = killed
-    spec = box.spec("echo up; sleep 3; echo survived")
+    seconds = unique_seconds()
+    spec = box.spec(f"echo up; sleep {seconds}; echo survived")
     future = box.portal.start_task_soon(box.backend.run, spec)
     while not (spec.stdout.exists() and spec.stdout.read_bytes()):
         time.sleep(0.02)
     box.portal.call(box.backend.reap, handles(box, whose))
     assert len(ours(box)) == 1
+    wake(seconds)
     assert box.done(spec, future.result()).stdout == b"up\nsurvived\n"
 
 
