@@ -15,11 +15,8 @@ from sweeper.gateway.failures import kind_within
 
 LONGEST_LINE = 32 << 20
 HEAD = 160  # bytes of an event in which its type stands
-# What is looked at of a stream: counts, ends, errors, refusals.
-NOTED = re.compile(
-    rb'sage|"(?:refusal|content_filter|SAFETY|PROHIBITED_CONTENT|blockReason)"|"finish_?[rR]eason"\s*:\s*"|'
-    rb'"error"\s*:\s*[{"]'
-)
+ERRORS = re.compile(rb'"error"\s*:\s*[{"]')
+DECLINES = re.compile(rb'"(?:refusal|content_filter|SAFETY|PROHIBITED_CONTENT|blockReason)"')
 # What a provider says before it has done anything.
 PRELUDE = re.compile(rb'"type"\s*:\s*"(?:ping|response\.(?:created|queued|in_progress))"')
 ENDS = frozenset({"message_stop", "response.completed", "response.incomplete", "response.failed"})
@@ -75,7 +72,7 @@ class UsageReader:
     def _line(self, line: bytes) -> None:
         if not line.startswith(b"data:"):
             return
-        if NOTED.search(line) or b"error" in line[:HEAD] or b"failed" in line[:HEAD]:
+        if _is_noted(line):
             try:
                 self._take(json.loads(line[5:]))
             except (ValueError, RecursionError):
@@ -124,6 +121,15 @@ class UsageReader:
                 if isinstance(usage, dict):
                     self.tokens = counts(usage, self.tokens or NO_TOKENS)
                     self.complete = self.complete or _final(event)
+
+
+def _is_noted(line: bytes) -> bool:
+    """Whether a stream's line may hold counts, an end, an error or a refusal. Most hold none, and are many."""
+    if b"sage" in line or b'eason":"' in line or b'eason": "' in line or b"failed" in line[:HEAD]:
+        return True
+    if b'"error"' in line and (b'"error"' in line[:HEAD] or ERRORS.search(line)):
+        return True
+    return DECLINES.search(line) is not None
 
 
 def _error(event: dict[str, Any]) -> Any:

@@ -63,12 +63,13 @@ class Say:
 
 @dataclass(frozen=True)
 class Do:
-    """Tool calls, all in one turn, after `wait` seconds. `garbled`: their arguments are no JSON."""
+    """Tool calls, all in one turn, after `wait` seconds. `garbled`: their arguments are no JSON. `usage`: as of Say."""
 
     ops: tuple[Op, ...]
     text: str = ""
     wait: float = 0.0
     garbled: bool = False
+    usage: bool = True
 
 
 @dataclass(frozen=True)

@@ -170,7 +170,7 @@ class ModelServer:
             self._note(request, asked.key, asked, body, reply.status)
             return web.Response(text=reply.body, content_type=reply.content_type, status=reply.status)
         assert isinstance(reply, (Say, Do))
-        say = reply if isinstance(reply, Say) else Say("")
+        say = reply if isinstance(reply, Say) else Say("", usage=reply.usage)
         answer = compose(asked, reply)
         self._note(request, asked.key, asked, body, 200)
         await asyncio.sleep(reply.wait)

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from sweeper.testing.model_script import Asked, Edit, Read, Reply, Run, Say, do, turns
+from sweeper.testing.model_script import Asked, Do, Edit, Read, Reply, Run, Say, do, turns
 from tests.agents.conftest import Sweeping
 from tests.agents.scripts import (
     ACCOUNT,
@@ -123,7 +123,7 @@ def test_an_answer_that_is_none_charges_nobody(sweeping: Callable[..., Sweeping]
         if unit == places["garbled"]:
             return garbling(replace(asked, number=seen[unit]))
         reply = broken(asked)
-        return replace(reply, usage=False) if unit == places["uncounted"] and isinstance(reply, Say) else reply
+        return replace(reply, usage=False) if unit == places["uncounted"] and isinstance(reply, (Say, Do)) else reply
 
     sweep = sweeping(script, files=len(places))
     rung = {"agent": agent, "clocks": {"idle": "90s", "wall": "180s"}, "max_turns": most_turns(agent), "pilot": 0}
