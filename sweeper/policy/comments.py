@@ -191,9 +191,14 @@ def _scan(lexer: re.Pattern[str], text: str) -> Iterator[tuple[int, int, bool]]:
             yield found.start(), position, kind[0] == "c"
 
 
+def blank(text: str) -> str:
+    """Blanks, but for line feeds, in place of a text."""
+    return "\n".join([" " * len(line) for line in text.split("\n")]) if "\n" in text else " " * len(text)
+
+
 def _blank(text: str, spans: list[tuple[int, int, bool]]) -> str:
     parts, last = [], 0
     for start, end, _ in spans:
-        parts += [text[last:start], re.sub(r"[^\n]", " ", text[start:end])]
+        parts += [text[last:start], blank(text[start:end])]
         last = end
     return "".join([*parts, text[last:]])

@@ -107,6 +107,8 @@ def _endings(data: bytes) -> Counter[tuple[bytes, bytes]]:
 
 
 def _line_endings(path: str, before: bytes, after: bytes) -> Iterator[Violation]:
+    if b"\r" not in before and b"\r" not in after:
+        return
     old, new = _endings(before), _endings(after)
     lost, came = old - new, new - old
     contents = {content for content, _ in lost} & {content for content, _ in came}

@@ -40,7 +40,7 @@ def _generated(pair: Pair) -> Iterator[Violation]:
         for number, line in enumerate(pair.after.lines[:_HEAD], 1)
         if number in pair.changed_lines and GENERATED.search(line) and line not in pair.before.lines
     ]
-    if respelt(pair.before.text, pair.after.text):
+    if lines and respelt(pair.before.text, pair.after.text):
         lines = [number for number in lines if not is_constraint(pair.after.lines[number - 1])]
     if lines and len(GENERATED.findall(pair.after.text)) > len(GENERATED.findall(pair.before.text)):
         yield Violation("suppression", pair.path, tuple(lines), "a mark that keeps linters from the file")

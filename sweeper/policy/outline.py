@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
+from sweeper.policy.comments import blank
 from sweeper.policy.hollow import hollow
 from sweeper.policy.marks import Mark
 
@@ -69,11 +70,6 @@ class Outline:
     called: list[str] = field(default_factory=list)
     calls: Counter[str] = field(default_factory=Counter)
     top: Definition = field(default_factory=lambda: Definition("", "scope", True, False, 1, 0, 1, 0, 0))
-
-
-def blank(text: str) -> str:
-    """Blanks, but for line feeds, in place of a text."""
-    return "\n".join([" " * len(line) for line in text.split("\n")]) if "\n" in text else " " * len(text)
 
 
 def blanked(text: str, spans: list[tuple[int, int]]) -> str:

@@ -30,15 +30,20 @@ class Piece:
     def add(self, found: Outline, owner: Definition, start: int, line: int) -> None:
         """The same for the same statement in another place."""
         offset, lines = start - self.start, line - self.line
-        found.comments += [(first + offset, end + offset) for first, end in self.comments]
-        found.strings += [(first + offset, end + offset) for first, end in self.strings]
-        found.definitions += [one.moved(offset, lines) for one in self.definitions]
-        found.marks += [mark._replace(line=mark.line + lines) for mark in self.marks]
+        for first, end in self.comments:
+            found.comments.append((first + offset, end + offset))
+        for first, end in self.strings:
+            found.strings.append((first + offset, end + offset))
+        for one in self.definitions:
+            found.definitions.append(one.moved(offset, lines))
+        for mark in self.marks:
+            found.marks.append(mark._replace(line=mark.line + lines))
         found.called += self.called
         owner.size += self.size
         owner.annotations += self.annotations
         owner.guards += self.guards
-        owner.assertions += [(text, number + lines) for text, number in self.assertions]
+        for text, number in self.assertions:
+            owner.assertions.append((text, number + lines))
 
 
 @dataclass(frozen=True, slots=True)

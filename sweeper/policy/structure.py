@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -124,9 +125,10 @@ def _fate(one: Definition, heir: Definition | None, moved: bool, bound: bool) ->
 
 def _places(pair: Pair, lines: Iterable[int]) -> tuple[int, ...]:
     """Where in the new version the lines of the old one were."""
-    found = []
+    found, ends = [], [hunk.before_end for hunk in pair.hunks]
     for line in lines:
-        hunk = next((h for h in pair.hunks if h.before <= line < h.before_end), None)
+        following = bisect_right(ends, line)
+        hunk = pair.hunks[following] if following < len(ends) and pair.hunks[following].before <= line else None
         found.append(max(1, min(hunk.after, len(pair.after.lines))) if hunk is not None else line)
     return tuple(dict.fromkeys(found))
 
@@ -211,7 +213,7 @@ def _less_code(pair: Pair, before: Outline, after: Outline, matched: Matched, de
         went = [
             line
             for line in range(hunk.before, hunk.before_end)
-            if _says(pair, line) and not any(first <= line <= last for first, last in spans)
+            if _says(pair, line) and not (spans and any(first <= line <= last for first, last in spans))
         ]
         if not went or pair.explained.removal(hunk.before - 1, hunk.before_end):
             continue

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from sweeper.policy.hollow import squeezed
+from sweeper.policy.kinds import ANNOTATIONS, BLOCK, COMMENT, CONDITIONS, SPAN, SPEAKS, WRAPS, kinds_of
 from sweeper.policy.languages import LANGUAGES, Language
 from sweeper.policy.marks import NODE_MARKS, Mark, handler, swallowing_call
 from sweeper.policy.names import body_of, called, exported, is_public, is_test, name_of
@@ -54,23 +54,24 @@ class _Walk:
         self._test_file = test_file
         self._broken = broken
         self._marks = NODE_MARKS.get(language.name, {})
-        self._kinds = _kinds(language.name)
+        self._kinds = kinds_of(language.name)
         # What does not parse is what it is by what stands around it.
         self._pieces = pieces if language.apart and not broken else None
         self._around = (language.name, test_file, exported(language.name, found.text))
+        self._wrappers: dict[int, Node] = {}  # what belongs to a definition, by the definition's node
         self._seen: set[int] = set()  # where statements with an assertion start
 
     def run(self, root: Node) -> None:
         top = Definition("", "scope", True, self._test_file, 1, 0, root.end_point[0] + 1, 0, root.end_byte)
         self._found.top = top
         if self._pieces is None:
-            self._walk(root, None, top)
+            self._walk(root, top)
             return
         statements = root.named_children
         self._block(statements, top)
-        self._each(statements, root, top)
+        self._each(statements, top)
 
-    def _each(self, statements: list[Node], parent: Node, owner: Definition) -> None:
+    def _each(self, statements: list[Node], owner: Definition) -> None:
         """Statements of a module or of a class in it, the last one first; what was read before is not read again."""
         assert self._pieces is not None
         found = self._found
@@ -91,37 +92,41 @@ class _Walk:
                 piece.add(found, owner, start, line)
                 continue
             before = Place.of(found, owner, start, line)
-            self._walk(node, parent, owner)
+            self._walk(node, owner)
             self._pieces[key] = before.piece(found, owner)
 
-    def _walk(self, root: Node, above: Node | None, outer: Definition) -> None:
+    def _walk(self, root: Node, outer: Definition) -> None:
         kinds, broken = self._kinds, self._broken
-        stack: list[tuple[Node, Node | None, Definition]] = [(root, above, outer)]
+        stack: list[tuple[Node, Definition]] = [(root, outer)]
         while stack:
-            node, parent, owner = stack.pop()
+            node, owner = stack.pop()
             kind = node.type
             said = kinds.get(kind, 0)
-            if said & _SPAN:
-                spans = self._found.comments if said & _COMMENT else self._found.strings
+            if said & SPAN:
+                spans = self._found.comments if said & COMMENT else self._found.strings
                 spans.append((node.start_byte, node.end_byte))
                 continue
             if broken and (node.is_error or node.is_missing):
                 self._found.broken.append(node.start_point[0] + 1)
-            if said & _SPEAKS:
-                owner = self._look(node, kind, parent, owner)
             children = node.children if broken else node.named_children
-            if said & _BLOCK:
-                self._block(children, owner)
-                if owner.kind == "class" and self._pieces is not None and "." not in owner.name:
-                    self._each(children, node, owner)
-                    continue
-            stack += [(child, node, owner) for child in children]
+            if said:
+                if said & WRAPS:
+                    self._wrappers.update((child.id, node) for child in children)
+                if said & SPEAKS:
+                    owner = self._look(node, kind, owner)
+                if said & BLOCK:
+                    self._block(children, owner)
+                    if owner.kind == "class" and self._pieces is not None and "." not in owner.name:
+                        self._each(children, owner)
+                        continue
+            for child in children:
+                stack.append((child, owner))
 
-    def _look(self, node: Node, kind: str, parent: Node | None, owner: Definition) -> Definition:
+    def _look(self, node: Node, kind: str, owner: Definition) -> Definition:
         """What a node says by itself; whose the nodes below it are."""
         language, text = self._language, self._found.text
         if role := language.definitions.get(kind):
-            owner = self._define(node, role, parent, owner) or owner
+            owner = self._define(node, role, owner) or owner
         elif kind in language.calls:
             name = called(node, language, text)
             self._found.called.append(name)
@@ -135,9 +140,9 @@ class _Walk:
             self._assertion(node, owner)
         elif kind in language.handlers:
             self._found.marks += handler(language.name, node, text, self._statements)
-        if kind in _ANNOTATIONS:
+        if kind in ANNOTATIONS:
             owner.annotations += 1
-        elif kind in _CONDITIONS and self._leaves(node):
+        elif kind in CONDITIONS and self._leaves(node):
             owner.guards += 1
         if (look := self._marks.get(kind)) is not None and (said := look(node, text)) is not None:
             self._found.marks.append(Mark(*said, node.start_point[0] + 1))
@@ -152,7 +157,7 @@ class _Walk:
             done = done.named_children[-1]
         return done.type in self._language.exits or done.type in ("continue_statement", "next")
 
-    def _define(self, node: Node, role: str, parent: Node | None, owner: Definition) -> Definition | None:
+    def _define(self, node: Node, role: str, owner: Definition) -> Definition | None:
         text = self._found.text
         name, role, body = name_of(node, role, self._language.name, text)
         if not name:
@@ -160,7 +165,7 @@ class _Walk:
         local = owner.local or owner.kind in ("function", "test")
         if role == "value" and (local or owner.kind == "class"):
             return None
-        outer = parent if parent is not None and parent.type in _WRAPPERS else node
+        outer = self._wrappers.get(node.id, node)
         made = Definition(
             f"{owner.name}.{name}" if owner.name else name,
             role,
@@ -255,14 +260,11 @@ class _Walk:
         owner.assertions.append((" ".join(text.split()), top.start_point[0] + 1))
 
 
-_ANNOTATIONS = frozenset({"type", "type_annotation"})
-_CONDITIONS = frozenset({"if_statement", "if_expression", "if", "unless", "if_modifier", "unless_modifier"})
 _PLAIN = frozenset({"expression_statement", "then", "block", "statement_list"})
 _TEST_CALL = re.compile(
     r"(?:f|x)?(?:it|test|specify|example|scenario|describe|context|suite|feature|RSpec\.describe)(?![\w])"
 )
 _SUITE = re.compile(r"(?:f|x)?(?:describe|context|suite|feature|RSpec\.describe)(?![\w])")
-_WRAPPERS = frozenset({"decorated_definition", "export_statement", "lexical_declaration", "template_declaration"})
 _CARRIERS = frozenset({
     "arrow_function", "function_expression", "lambda", "with_item", "with_clause", "do_block", "block",
     "body_statement",
@@ -275,25 +277,3 @@ _REACHED = frozenset({
     "function_definition", "struct_item", "enum_item", "use_declaration", "const_item", "interface_declaration",
     "type_alias_declaration", "preproc_call", "attribute_item", "ERROR", "preproc_else", "case_item", "elif_clause",
 })  # fmt: skip
-
-
-# What is to be done about a node; most kinds say nothing by themselves.
-_COMMENT, _CONTENT, _BLOCK, _SPEAKS = 1, 2, 4, 8
-_SPAN = _COMMENT | _CONTENT
-
-
-@cache
-def _kinds(name: str) -> dict[str, int]:
-    """Node type -> what is to be done about it, in the language of that name."""
-    language = LANGUAGES[name]
-    kinds: dict[str, int] = {}
-    for names, flag in (
-        (language.comments, _COMMENT),
-        (language.contents, _CONTENT),
-        (language.blocks, _BLOCK),
-        ((*language.definitions, *language.calls, *language.handlers, *NODE_MARKS.get(name, {})), _SPEAKS),
-        (("assert_statement", *_ANNOTATIONS, *_CONDITIONS), _SPEAKS),
-    ):
-        for kind in names:
-            kinds[kind] = kinds.get(kind, 0) | flag
-    return kinds
