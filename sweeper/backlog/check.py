@@ -24,6 +24,7 @@ from sweeper.sandbox.contract import Backend, Clocks, Facts, Limits, Name, Snaps
 
 PLAIN = {"NO_COLOR": "1"}  # the sandbox has no terminal; some tools colour their output all the same
 GRACE = 600.0  # seconds after its own clock must have ended a sandbox, anybody may remove it
+STREAMS = ("stdout", "stderr")  # the files of a sandbox's folder of logs
 MAX_ARGUMENT_BYTES = 100_000  # a longer file list is checked as a whole run instead
 
 
@@ -45,15 +46,21 @@ class Sandboxing:
             name=name,
             snapshot=snapshot,
             argv=argv,
-            stdout=folder / "stdout",
-            stderr=folder / "stderr",
+            stdout=folder / STREAMS[0],
+            stderr=folder / STREAMS[1],
             fire=self.fire,
             deadline=time.time() + clocks.wall + GRACE,
             **more,
         )
 
     def drop_logs(self, name: Name) -> None:
-        shutil.rmtree(self.logs / str(name), ignore_errors=True)
+        folder = os.path.join(self.logs, str(name))
+        try:
+            for stream in STREAMS:
+                os.unlink(os.path.join(folder, stream))
+            os.rmdir(folder)
+        except OSError:  # something else lies there, or less
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
+from fnmatch import translate
 from functools import lru_cache
 
 from pathspec import GitIgnoreSpec
@@ -126,5 +127,9 @@ def is_check_config(path: str, more: Iterable[str] = ()) -> bool:
 
 
 def _named(path: str, names: Sequence[str]) -> bool:
-    name = path.rsplit("/", 1)[-1].lower()
-    return any(fnmatchcase(name, known) for known in names)
+    return _any_of(tuple(names)).match(path.rsplit("/", 1)[-1].lower()) is not None
+
+
+@lru_cache(maxsize=32)
+def _any_of(globs: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile("|".join(map(translate, globs)) or r"(?!)")

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 from collections.abc import Iterator, Mapping, Sequence
-from io import BufferedReader
+from io import BufferedReader, BufferedWriter
 from itertools import count, islice
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from typing import NamedTuple
 
 from sweeper.errors import GitFailed
@@ -31,6 +34,7 @@ class Objects:
 
     def __init__(self, git: Git, scratch: Path, oid_bytes: int) -> None:
         self._scratch, self._oid_bytes, self._serial = scratch, oid_bytes, count()
+        self._files: SimpleQueue[BufferedWriter] = SimpleQueue()  # for git to read an object from, free to be used
         self._reader = Child(git, "cat-file", "--batch-command", cwd=scratch)
         writer = ("hash-object", "-w", "--no-filters", "--stdin-paths", "-t")
         self._writers = {kind: Child(git, *writer, kind, cwd=scratch) for kind in ("blob", "commit", "tree")}
@@ -38,6 +42,9 @@ class Objects:
     def close(self) -> None:
         for child in (self._reader, *self._writers.values()):
             child.close()
+        with contextlib.suppress(Empty):
+            while True:
+                self._files.get_nowait().close()
 
     def read(self, oid: str, kind: str) -> bytes:
         """One whole object. Raises GitFailed if it is missing or of another type."""
@@ -93,15 +100,35 @@ class Objects:
         return oids
 
     def _write(self, kind: str, contents: Sequence[bytes]) -> list[str]:
-        files = [self._scratch / f"object-{next(self._serial)}" for _ in contents]
+        files: list[BufferedWriter] = []
         try:
-            for path, data in zip(files, contents, strict=True):
-                path.write_bytes(data)
-            ask = b"".join(b"%s\n" % path.name.encode() for path in files)
+            for data in contents:
+                files.append(self._file())
+                files[-1].write(data)
+                files[-1].flush()
+            ask = b"".join(b"%s\n" % os.path.basename(os.fsencode(file.name)) for file in files)
             return self._writers[kind].ask(ask, lambda stream: [line(stream).decode() for _ in files])
         finally:
-            for path in files:
-                path.unlink(missing_ok=True)
+            for file in files:
+                self._give_back(file)
+
+    def _file(self) -> BufferedWriter:
+        """An empty file: making one costs more than all that is written into it."""
+        try:
+            return self._files.get_nowait()
+        except Empty:
+            return (self._scratch / f"object-{next(self._serial)}").open("wb")
+
+    def _give_back(self, file: BufferedWriter) -> None:
+        with contextlib.suppress(OSError):  # what could not be written is still in its buffer
+            file.seek(0)
+            file.truncate()
+            if self._files.qsize() < AT_ONCE:
+                self._files.put(file)
+                return
+        os.unlink(file.name)
+        with contextlib.suppress(OSError):
+            file.close()
 
     def tree(self, oid: str) -> dict[bytes, BaseEntry]:
         """One tree object: name -> entry, subtrees included."""

@@ -156,7 +156,8 @@ class Repo:
 
     async def blobs(self, commit: str, paths: Iterable[bytes], limit: int = FILE_CAP) -> dict[bytes, bytes]:
         """path -> content. What is no regular file of the commit, or larger than `limit` bytes, is absent."""
-        return await to_thread.run_sync(partial(self._contents, commit, tuple(paths), limit))
+        wanted = tuple(paths)
+        return await to_thread.run_sync(partial(self._contents, commit, wanted, limit)) if wanted else {}
 
     async def heads(self, commit: str, paths: Iterable[bytes], limit: int) -> dict[bytes, bytes]:
         """path -> the first `limit` bytes of a regular file; other paths are absent."""
@@ -183,15 +184,19 @@ class Repo:
 
     async def check_ignore(self, commit: str, paths: Iterable[bytes]) -> set[bytes]:
         """Which of the paths the commit's own .gitignore files ignore (tracked or not)."""
-        return await to_thread.run_sync(lambda: self._rules.ignored(commit, self._listing(commit), tuple(paths)))
+        wanted = tuple(paths)
+        if not wanted:
+            return set()
+        return await to_thread.run_sync(lambda: self._rules.ignored(commit, self._listing(commit), wanted))
 
     async def attributes(
         self, commit: str, paths: Iterable[bytes], names: tuple[str, ...] = ("filter", "linguist-generated")
     ) -> Mapping[bytes, Mapping[str, str]]:
         """path -> attribute -> "set", "unset" or a value, by the commit's own .gitattributes; others are absent."""
-        return await to_thread.run_sync(
-            lambda: self._rules.attributes(commit, self._listing(commit), tuple(paths), names)
-        )
+        wanted = tuple(paths)
+        if not wanted:
+            return {}
+        return await to_thread.run_sync(lambda: self._rules.attributes(commit, self._listing(commit), wanted, names))
 
     async def is_dirty(self) -> list[str]:
         """Paths of the user's work tree that differ from HEAD or are untracked; nothing is locked or refreshed."""
