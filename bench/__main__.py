@@ -11,6 +11,7 @@ from bench.rows import Row, keep
 NAMES = (
     "startup",
     "parsing",
+    "policy",
     "ledger",
     "coordinator",
     "sandboxes",

@@ -11,7 +11,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 from sweeper.policy.comments import Source, decode, read, suffix_of
 from sweeper.policy.lines import gaps
@@ -82,17 +82,20 @@ def added(
 
 def find(path: str, text: str, source: Source | None = None) -> list[Suppression]:
     """All suppressions of a text (see `comments.decode`), in order of their lines."""
-    if not _speaks(text):
-        return []
+    lower = text.lower()
+    words = [word for word in WORDS if word in lower]
+    if not words:
+        return []  # no spelling can be in it
     source = source or read(path, text)
     place = _Places(source)
     found = []
     for start, end in source.comments:
         comment = text[start:end]
-        if not _speaks(comment):
-            continue
-        for tool, ends, pattern in _patterns(suffix_of(path)):
-            found += [place.suppression(tool, ends, m, start) for m in pattern.finditer(comment)]
+        lower = comment.lower()
+        if not any(word in lower for word in words):
+            continue  # nor in this one: true for nearly every comment
+        for tool, ends, match in _spelt(suffix_of(path), comment):
+            found.append(place.suppression(tool, ends, match, start))
     code = CODE_BY_SUFFIX.get(suffix := suffix_of(path))
     if code is not None:
         joined, moved = _joined(source.code if suffix in CODE_ALONE else text, suffix in CONTINUED)
@@ -114,10 +117,10 @@ def _joined(text: str, continued: bool) -> tuple[str, Callable[[int], int]]:
     return joined, lambda position: lost[bisect_right(starts, position)]
 
 
-def _speaks(text: str) -> bool:
-    """Whether any spelling can be in it: cheap, and false for nearly every comment."""
-    words = text.lower()
-    return any(word in words for word in WORDS)
+@lru_cache(maxsize=256)
+def _spelt(suffix: str, comment: str) -> tuple[tuple[str, bool, re.Match[str]], ...]:
+    """The spellings in a comment; most stand in both versions of a file."""
+    return tuple((tool, ends, m) for tool, ends, pattern in _patterns(suffix) for m in pattern.finditer(comment))
 
 
 @cache

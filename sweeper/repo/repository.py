@@ -205,14 +205,7 @@ class Repo:
     def _is_dirty(self) -> list[str]:
         if self._place.bare:
             return []
-        words = (
-            "status",
-            "--porcelain=v1",
-            "-z",
-            "--no-renames",
-            "--ignore-submodules=all",
-            "--untracked-files=normal",
-        )
+        words = ("status", "--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=all", "-unormal")
         out = self._place.without_filters().run(*words, cwd=self.top)
         return [os.fsdecode(row[3:]) for row in out.split(b"\0") if row]
 
