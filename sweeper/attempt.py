@@ -25,7 +25,7 @@ from sweeper.loop import Slot
 from sweeper.policy import Verdict
 from sweeper.policy.wire import Refusal, judge_rows, verdict_of
 from sweeper.records import MERGEABLE, Evidence, Finding, Kind, Outcome, Usage
-from sweeper.sandbox.contract import Facts, Name, Role
+from sweeper.sandbox.contract import Facts, Name, Role, machine_failed
 from sweeper.suite import unit_test
 from sweeper.trial import MAX_LINES, run_agent
 from sweeper.verifiers import Candidate
@@ -82,6 +82,8 @@ async def _tried(
     except SweeperError as error:  # git, the ledger or the configuration: no unit's fault, and no later unit's luck
         lines = tuple(line for line in (str(error)[:500], error.hint) if line)
         return _outcome(ground, job, Kind.REFUSED, Evidence(reason="cannot go on", lines=lines))
+    except OSError as error:  # this machine's, and no unit's: it has no descriptor, memory or room left
+        return _failed(ground, job, machine_failed(error))
     except Exception as error:  # whatever it is, it is this unit's outcome and a human's to look at, not the fire's end
         lines = (f"{type(error).__name__}: {error}"[:500],)
         return _outcome(ground, job, Kind.UNCLASSIFIED, Evidence(reason="internal error", lines=lines))

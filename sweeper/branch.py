@@ -29,11 +29,12 @@ async def show(run: Run, repo: Repo, ledger: Ledger, say: Callable[[str], None])
     alone: we take a name of our own. Raises SweeperError if no branch can be set; a later call may.
     """
     notes = await ledger.notes(run.id)
-    if run.tip == run.base or notes.get("branch_of") == run.tip:
-        return
     usual = BRANCH.format(sweep=run.sweep)
-    tip = await _signed(run, repo, say)
     first = notes.get("branch") or usual
+    shown = notes.get("branch_of") == run.tip and await repo.branch(first) is not None
+    if run.tip == run.base or shown:
+        return
+    tip = await _signed(run, repo, say)
     for name in (first, f"{usual}-{run.id}", f"{usual.replace('/', '-')}-{run.id}"):
         old = await repo.branch(name)
         if why := await _closed(name, old, run, repo, ledger):

@@ -16,6 +16,7 @@ from sweeper.configtypes import (
     Bytes,
     Command,
     CommandLine,
+    Environment,
     HostPort,
     Inside,
     MessageTemplate,
@@ -74,7 +75,7 @@ class RungConfig(Model):
     """Turns of one attempt, for agents that can count them."""
     clocks: ClocksConfig = ClocksConfig()
     """The clocks of this rung's agent."""
-    env: dict[str, str] = {}
+    env: Environment = {}
     """Environment variables of the agent; never a place for a credential."""
     inject: Literal["", "file", "stdin"] = ""
     """For a program that can't use the gateway: the provider's real key goes into its sandbox, in the file that

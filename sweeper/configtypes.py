@@ -52,6 +52,13 @@ def _inside(value: str) -> str:
     return value
 
 
+def _environment(value: dict[str, str]) -> dict[str, str]:
+    for name, text in value.items():
+        if not name or "=" in name or "\0" in name + text:
+            raise ValueError(f"no program can get a variable {name!r}: no name is empty or has '=', no text has a NUL")
+    return value
+
+
 def _host_port(value: str) -> str:
     if not re.fullmatch(r"([A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:]+\]):[0-9]{1,5}", value):
         raise ValueError('expected an address as "host:port", such as "api.example.com:443"')
@@ -124,6 +131,7 @@ Bytes = Annotated[
 ]
 Command = Annotated[str | list[str], AfterValidator(_command)]
 CommandLine = Annotated[str, AfterValidator(_command)]
+Environment = Annotated[dict[str, str], AfterValidator(_environment)]
 HostPort = Annotated[str, AfterValidator(_host_port)]
 Inside = Annotated[str, AfterValidator(_inside)]
 Pattern = Annotated[str, AfterValidator(_pattern)]

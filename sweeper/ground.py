@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import posixpath
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,7 +22,7 @@ from sweeper.backlog.check import Check, Sandboxing
 from sweeper.backlog.fingerprint import compare, line_hashes, stamp
 from sweeper.backlog.paths import to_root
 from sweeper.config import SweepConfig
-from sweeper.errors import CheckBroken
+from sweeper.errors import CheckBroken, ConfigError
 from sweeper.policy import CONFIGURED, Level, Scope
 from sweeper.records import Change, CheckResult, Finding
 from sweeper.redact import Redactor
@@ -158,8 +159,14 @@ async def prepare(workshop: Workshop, commit: str) -> Snapshot:
 
 
 async def stand_on(workshop: Workshop, commit: str, round_number: int) -> Ground:
-    """Prepare the commit and run the whole check there. Raises CheckBroken, SandboxFailed."""
+    """Prepare the commit and run the whole check there. Raises CheckBroken, ConfigError, SandboxFailed."""
     snapshot = await prepare(workshop, commit)
+    root = posixpath.normpath(workshop.check.root)
+    if root != "." and not any(path.startswith(os.fsencode(root) + b"/") for path in snapshot.listing):
+        raise ConfigError(
+            f"the root {root!r} of sweep {workshop.name!r} is no folder of {commit[:12]}",
+            hint="correct `root`, or commit what is in it: uncommitted files are not included",
+        )
     name = Name(workshop.run, workshop.name, round_number, Role.CHECK)
     checked = await workshop.check.run(name, snapshot)
     if checked.result.broken:

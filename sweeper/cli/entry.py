@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 
 import click
 
@@ -16,11 +18,13 @@ from sweeper.errors import SweeperError
 INTERNAL = 70
 PIPE_CLOSED = 128 + signal.SIGPIPE
 INTERRUPTED = 128 + signal.SIGINT
+DESCRIPTORS = 4096
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line (without the program's name); the exit code."""
     open_streams()
+    raise_limits()
     console = Console()
     try:
         code = sweeper.main(args=argv, prog_name="sweeper", standalone_mode=False, obj=console)
@@ -57,6 +61,15 @@ def open_streams() -> None:
             os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # the lowest number that is free: this one
         if getattr(sys, name) is None:
             setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115
+
+
+def raise_limits() -> None:
+    """Take as many descriptors as many slots need, where the usual limit is lower than what we may have."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, DESCRIPTORS)
+    if soft != resource.RLIM_INFINITY and soft < most:
+        with suppress(OSError, ValueError):  # it may be forbidden, and was only for safety
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
 def give_up_stdout() -> None:

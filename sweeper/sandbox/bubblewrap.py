@@ -9,7 +9,6 @@ holder, its sandboxes and everything they wrote are gone.
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 import select
 import signal
@@ -22,18 +21,17 @@ import anyio
 import anyio.lowlevel
 import anyio.to_thread
 
-from sweeper.errors import SandboxFailed, SweeperError
+from sweeper.errors import SweeperError
 from sweeper.records import Owner
 from sweeper.sandbox import authorities, cgroup, installing, probing, program, tools
 from sweeper.sandbox.confinement import Confinement, Prepared
-from sweeper.sandbox.contract import Facts, Handle, Layer, Probe, Ran, Snapshot, Spec, Toolchain, Tree
+from sweeper.sandbox.contract import Facts, Handle, Layer, Probe, Ran, Snapshot, Spec, Toolchain, Tree, machine_failed
 from sweeper.sandbox.layer import Base, read_layer
 from sweeper.sandbox.process import PATIENCE
 from sweeper.sandbox.register import Register, alive
 from sweeper.sandbox.store import Store
 
 T = TypeVar("T")
-PASSING = (errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.ENOMEM)  # trouble that others cause and that ends
 KEPT_TREES, KEPT_TOOLCHAINS = 32, 16
 WATCHED = "a watchdog holds the memory limit and an affinity the CPU limit: no control group can be made here"
 UNFILTERED = "no system call is refused to sandboxes: there is no seccomp filter for this kind of machine"
@@ -236,8 +234,7 @@ def _outcome(work: Callable[[int], T], stop: int) -> T | Exception:
     try:
         return work(stop)
     except OSError as problem:
-        what = f"this machine failed a sandbox: {problem}"
-        return SandboxFailed(what, retryable=problem.errno in PASSING, may_have_run=True)
+        return machine_failed(problem)
     except Exception as problem:
         return problem
 

@@ -8,17 +8,20 @@ read-only under INPUTS, HOME and /tmp are empty, private and writable.
 from __future__ import annotations
 
 import enum
+import errno
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from sweeper.errors import SandboxFailed
 from sweeper.records import Change, Listing, Owner
 
 WORK = "/swept"
 INPUTS = "/sweeper"
 DOOR = "/run/sweeper"
 HOME = "/home/sweeper"
+PASSING = (errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.ENOMEM)  # trouble that others cause and that ends
 SANDBOX_UID = 65532  # used when the coordinator is root; otherwise the coordinator's own uid and gid
 
 
@@ -278,3 +281,9 @@ class Backend(Protocol):
     async def reap(self, handles: Sequence[Handle]) -> int: ...
 
     async def aclose(self) -> None: ...
+
+
+def machine_failed(problem: OSError) -> SandboxFailed:
+    """What has no descriptor, memory or room left is the coordinator's machine: no command's and no unit's failure."""
+    what = f"this machine failed a sandbox: {problem}"
+    return SandboxFailed(what, retryable=problem.errno in PASSING, may_have_run=True)

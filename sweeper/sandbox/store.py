@@ -105,8 +105,12 @@ class Store:
         self._make(self.root)
 
     def _make(self, folder: Path) -> None:
+        missing = [place for place in (folder, *folder.parents) if not place.exists()]
         try:
             folder.mkdir(parents=True, exist_ok=True)
+            if os.geteuid() == 0:
+                for place in missing:  # a strict umask would shut the sandbox's user out of what we make
+                    place.chmod(stat.S_IMODE(place.stat().st_mode) | stat.S_IXGRP | stat.S_IXOTH)
         except OSError as problem:
             raise SandboxFailed(
                 f"the cache folder {folder} cannot be made: {problem.strerror}",

@@ -120,3 +120,12 @@ def test_the_folder_that_we_stand_in_may_be_gone(tmp_path: Path) -> None:
     done = subprocess.run(["sh", "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 2, done.stderr
     assert "current folder is no more" in done.stderr
+
+
+def test_a_low_limit_of_descriptors_is_raised_as_far_as_it_may_be() -> None:
+    code = (
+        "import resource as r; from sweeper.cli import entry; r.setrlimit(r.RLIMIT_NOFILE, (100, 900)); "
+        "entry.raise_limits(); assert r.getrlimit(r.RLIMIT_NOFILE) == (900, 900); "
+        "entry.DESCRIPTORS = 500; entry.raise_limits(); assert r.getrlimit(r.RLIMIT_NOFILE) == (900, 900)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -365,3 +365,14 @@ def test_plain_injection_is_never_half_configured(wrong: dict[str, Any], why: st
         "budget_usd": 1,
     }
     assert RungConfig(run="x", **whole).egress == ["api.example.com:443", "[::1]:8"]
+
+
+@pytest.mark.parametrize("variable", ['"" = "x"', '"A=B" = "x"', '"A\\u0000" = "x"', 'A = "x\\u0000y"'])
+def test_a_variable_that_no_program_can_get_is_refused(variable: str, tmp_path: Path) -> None:
+    said = refused(tmp_path, f'{RUFF}[[sweep.ruff.ladder]]\nrun = "x"\nenv = {{ {variable} }}\n')
+    assert "no program can get a variable" in str(said)
+
+
+def test_any_other_variable_is_taken(tmp_path: Path) -> None:
+    text = f'{RUFF}[[sweep.ruff.ladder]]\nrun = "x"\nenv = {{ "A B" = "a\\nb=c", EMPTY = "" }}\n'
+    assert loaded(tmp_path, text).config.sweep["ruff"].ladder[0].env == {"A B": "a\nb=c", "EMPTY": ""}

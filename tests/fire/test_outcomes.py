@@ -182,3 +182,13 @@ def test_b28_uncommitted_work_is_neither_used_nor_touched(project: Project) -> N
     assert project.git("status", "--porcelain").replace("?? sweeper.toml\n", "") == before
     assert project.show(ONE) == CLEAN
     assert "notes.txt" not in project.git("ls-tree", "-r", "--name-only", "sweeper/s")
+
+
+def test_a_root_that_is_not_committed_is_said_and_no_sandbox_s_failure(project: Project) -> None:
+    (project.folder / "new").mkdir()
+    (project.folder / "new" / "m.py").write_text("import os\n")
+    project.configure({"default": ["fix"]}, more='root = "new"')
+    ended = project.run()
+    assert ended.code == 2, ended.err
+    assert "the root 'new'" in ended.err
+    assert "uncommitted" in ended.err

@@ -186,3 +186,18 @@ def test_default_root(monkeypatch: pytest.MonkeyPatch) -> None:
         return
     monkeypatch.setenv("XDG_CACHE_HOME", "/somewhere")
     assert default_root() == Path("/somewhere/sweeper")
+
+
+@pytest.mark.root
+def test_c20_a_strict_umask_shuts_the_sandbox_s_user_out_of_nothing_that_we_make(store: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("an ordinary user's sandboxes are that user's")
+    before = os.umask(0o077)
+    try:
+        made = Store(store / "strict" / "deep")
+        made.ready()
+        made.close()
+    finally:
+        os.umask(before)
+    for folder in (store / "strict", store / "strict" / "deep"):
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o711
