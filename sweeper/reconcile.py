@@ -106,6 +106,8 @@ async def _salvage(
     if queued is None or run is None or scope is None:
         return 0
     base = run.tip or run.base
+    if not await repo.remotes.has(base):
+        return 0  # rewritten, or of another clone: nothing can be put on it, and its run is not gone on with
     snapshot = Snapshot(base, await repo.listing(base))
     in_scope = scope.matcher(queued.unit)
     captures = 0

@@ -1,6 +1,7 @@
 """Where prepared trees and toolchains are kept: built once per key, shared by every backend and process of a machine.
 
-An entry is a folder that never changes after it appeared. Whoever uses it holds a shared lock on its lock file until
+An entry is a folder that never changes after it appeared; its lock file holds a seal by which it is seen if somebody,
+a cleaner of caches perhaps, changed it all the same. Whoever uses it holds a shared lock on its lock file until
 `close`, so that pruning, in whatever process, never removes one in use: it must take that lock alone first.
 """
 
@@ -27,6 +28,7 @@ from sweeper.sandbox.space import on_host
 KEY = re.compile(r"[0-9A-Za-z][0-9A-Za-z._-]{0,127}")
 POLL = 0.05
 DAY = 86400.0
+SEAL = 64  # bytes
 
 
 def sandbox_ids() -> tuple[int, int]:
@@ -69,8 +71,10 @@ class Store:
             return path
         lock = await self._locked(folder / f"{key}.lock", path)
         try:
+            if _there(path) and not await anyio.to_thread.run_sync(_whole, lock, path):
+                await anyio.to_thread.run_sync(_evict, lock, path)
             if not _there(path):
-                await self._build(path, build)
+                await self._build(path, build, lock)
             os.utime(lock)
             fcntl.flock(lock, fcntl.LOCK_SH)
         except BaseException:
@@ -88,13 +92,13 @@ class Store:
             await anyio.sleep(POLL)
         return lock
 
-    async def _build(self, path: Path, build: Callable[[Path], Awaitable[None]]) -> None:
+    async def _build(self, path: Path, build: Callable[[Path], Awaitable[None]], lock: int) -> None:
         new = path.with_name(f".{path.name}.new")
         await anyio.to_thread.run_sync(remove_tree, new)  # of a builder that was killed
         new.mkdir(mode=0o755)
         try:
             await build(new)
-            await anyio.to_thread.run_sync(_finish, new, path)
+            await anyio.to_thread.run_sync(_finish, new, path, lock)
         except BaseException:
             with anyio.CancelScope(shield=True):
                 await anyio.to_thread.run_sync(remove_tree, new)
@@ -228,8 +232,50 @@ def _is_at(lock: int, lock_file: Path) -> bool:
         return False
 
 
-def _finish(new: Path, path: Path) -> None:
-    """Give the folder to the sandbox's user, have it on the disk, and let it appear."""
+def _whole(lock: int, path: Path) -> bool:
+    """Whether an entry is as it was built; one whose seal got lost is not trusted, unless somebody uses it."""
+    known = os.pread(lock, SEAL, 0)
+    if known:
+        return known == _seal(path)
+    return not _to_ourselves(lock)
+
+
+def _evict(lock: int, path: Path) -> None:
+    """Remove an entry that is not what was built. Raises SandboxFailed if somebody uses it."""
+    if not _to_ourselves(lock):
+        hint = "wait until that one has ended and run again: the entry is made anew then"
+        raise SandboxFailed(f"the cache entry {path} was changed, and another process uses it", hint=hint)
+    remove_tree(path)
+
+
+def _to_ourselves(lock: int) -> bool:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        fcntl.flock(lock, fcntl.LOCK_SH)
+        return False
+    return True
+
+
+def _seal(folder: Path) -> bytes:
+    """A digest of what lies in a folder, by name, mode, size and time; nothing is opened."""
+    rows: list[tuple[bytes, int, int, int]] = []
+    top = os.fsencode(folder)
+    pending = [top]
+    while pending:
+        with os.scandir(pending.pop()) as listed:
+            for each in listed:
+                info = each.stat(follow_symlinks=False)
+                is_folder = stat.S_ISDIR(info.st_mode)
+                what = (0, 0) if is_folder else (info.st_size, info.st_mtime_ns)
+                rows.append((each.path[len(top) :], info.st_mode, *what))
+                if is_folder:
+                    pending.append(each.path)
+    return hashlib.sha256(repr(sorted(rows)).encode()).hexdigest().encode()
+
+
+def _finish(new: Path, path: Path, lock: int) -> None:
+    """Give the folder to the sandbox's user, seal it, have it on the disk, and let it appear."""
     uid, gid = sandbox_ids()
     if os.geteuid() == 0:
         os.chown(new, uid, gid)
@@ -238,6 +284,7 @@ def _finish(new: Path, path: Path) -> None:
             for name in (*folders, *files):
                 os.chown(name, uid, gid, dir_fd=fd, follow_symlinks=False)
     os.chmod(new, 0o755)
+    os.pwrite(lock, _seal(new), 0)
     # Without this a power cut can leave whole names with empty files, which would be taken for the commit.
     on_host("sync", "-f", str(new))
     os.rename(new, path)

@@ -307,3 +307,20 @@ def test_c01_a_killed_coordinator_s_containers_are_taken_over(project: Project, 
     assert ended.code == 0, ended.err
     assert project.recount() == 0
     assert not project.agents()
+
+
+def test_f10_a_base_that_is_gone_wedges_nothing(project: Project) -> None:
+    """Rewritten history, or a ledger that was carried into a fresh clone: what was claimed there is given back."""
+    project.configure({"default": ["hang"]})
+    child = project.start()
+    wait_for_attempt(project)
+    child.kill()
+    child.communicate()
+    project.git("commit", "-q", "--amend", "-m", "rewritten")
+    project.git("reflog", "expire", "--expire=now", "--all")
+    project.git("gc", "-q", "--prune=now")
+    project.configure({"default": ["fix"]})
+    ended = project.run()
+    assert ended.code == 0, ended.err
+    assert "given back" in ended.err
+    assert project.recount() == 0

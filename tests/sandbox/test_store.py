@@ -201,3 +201,72 @@ def test_c20_a_strict_umask_shuts_the_sandbox_s_user_out_of_nothing_that_we_make
         os.umask(before)
     for folder in (store / "strict", store / "strict" / "deep"):
         assert stat.S_IMODE(folder.stat().st_mode) == 0o711
+
+
+DAMAGE: dict[str, Callable[[Path], object]] = {
+    "a file was cleaned away": lambda folder: (folder / "a").unlink(),
+    "a link was": lambda folder: (folder / "l").unlink(),
+    "a file was emptied": lambda folder: (folder / "a").write_bytes(b""),
+    "a file was edited": lambda folder: (folder / "a").write_bytes(b"y"),
+    "a file was added": lambda folder: (folder / "d" / "new").write_bytes(b""),
+    "a mode was changed": lambda folder: (folder / "d" / "run").chmod(0o644),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE.keys())
+def test_c24_an_entry_that_somebody_changed_is_made_anew(
+    damage: Callable[[Path], object], store: Path, tmp_path: Path
+) -> None:
+    """A check that runs on half of a commit finds half of its findings."""
+    tree = Counted(tmp_path / "log")
+    place = store / tmp_path.name
+
+    async def use(times: int) -> None:
+        mine = Store(place)
+        folder = await mine.tree(tree)
+        assert built(tree.log) == times
+        assert sorted(os.listdir(folder)) == ["a", "d", "l"]
+        assert (folder / "a").read_bytes() == b"x"
+        mine.close()
+
+    anyio.run(use, 1)
+    anyio.run(use, 1)
+    (folder,) = (each for each in (place / "trees").iterdir() if each.is_dir())
+    damage(folder)
+    anyio.run(use, 2)
+    anyio.run(use, 2)
+
+
+def test_an_entry_that_somebody_changed_while_it_is_used_is_an_error(store: Path, tmp_path: Path) -> None:
+    tree = Counted(tmp_path / "log")
+
+    async def both() -> None:
+        mine, theirs = Store(store / tmp_path.name), Store(store / tmp_path.name)
+        folder = await theirs.tree(tree)
+        (folder / "a").unlink()
+        with pytest.raises(SandboxFailed, match="another process uses it"):
+            await mine.tree(tree)
+        theirs.close()
+        assert (await mine.tree(tree) / "a").exists()
+        mine.close()
+
+    anyio.run(both)
+
+
+def test_an_entry_without_a_seal_is_trusted_only_while_it_is_used(store: Path, tmp_path: Path) -> None:
+    """As a version before there were seals left it."""
+    tree = Counted(tmp_path / "log")
+
+    async def both() -> None:
+        mine, theirs = Store(store / tmp_path.name), Store(store / tmp_path.name)
+        folder = await theirs.tree(tree)
+        os.truncate(f"{folder}.lock", 0)
+        await mine.tree(tree)
+        mine.close()
+        assert built(tree.log) == 1
+        theirs.close()
+        await mine.tree(tree)
+        assert built(tree.log) == 2
+        mine.close()
+
+    anyio.run(both)
