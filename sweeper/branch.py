@@ -31,8 +31,7 @@ async def show(run: Run, repo: Repo, ledger: Ledger, say: Callable[[str], None])
     notes = await ledger.notes(run.id)
     usual = BRANCH.format(sweep=run.sweep)
     first = notes.get("branch") or usual
-    shown = notes.get("branch_of") == run.tip and await repo.branch(first) is not None
-    if run.tip == run.base or shown:
+    if run.tip == run.base or (notes.get("branch_of") == run.tip and await _still(first, notes["branch_tip"], repo)):
         return
     tip = await _signed(run, repo, say)
     for name in (first, f"{usual}-{run.id}", f"{usual.replace('/', '-')}-{run.id}"):
@@ -55,6 +54,12 @@ async def keep(run: Run, repo: Repo) -> None:
     """Keep the run's tip from being cleaned away, under a ref of ours; no branch is made or moved."""
     if run.tip != run.base:
         await repo.create_ref(f"refs/sweeper/{run.id}/tip/{run.tip}", run.tip)
+
+
+async def _still(name: str, tip: str, repo: Repo) -> bool:
+    """Whether a branch that was shown is where we left it, or somebody went on from there."""
+    now = await repo.branch(name)
+    return now == tip or (now is not None and await repo.remotes.has(tip) and await repo.descends(now, tip))
 
 
 async def _closed(name: str, old: str | None, run: Run, repo: Repo, ledger: Ledger) -> str:

@@ -35,14 +35,15 @@ def test_b17_f10_a_branch_that_was_locked_is_shown_by_resume(project: Project) -
     assert project.ledger("SELECT count(*) FROM attempt") == [(4,)]
 
 
-def test_a_branch_that_was_deleted_is_shown_again(project: Project) -> None:
+def test_a_branch_that_was_deleted_or_set_back_is_shown_again(project: Project) -> None:
     """And one that somebody went on with is left as it is."""
     project.configure({"default": ["fix"]})
     assert project.run().code == 0
     tip = project.git("rev-parse", "sweeper/s")
-    project.git("branch", "-D", "sweeper/s")
-    assert project.run().code == 0
-    assert project.git("rev-parse", "sweeper/s") == tip
+    for words in (("-D", "sweeper/s"), ("-f", "sweeper/s", "main")):
+        project.git("branch", *words)
+        assert project.run().code == 0
+        assert project.git("rev-parse", "sweeper/s") == tip
     project.git("checkout", "-q", "sweeper/s")
     theirs = project.commit("a human's")
     project.git("checkout", "-q", "main")
