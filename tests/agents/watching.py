@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from sweeper.redact import forms
+from tests.waiting import PATIENCE
 
 
 class Watcher(threading.Thread):
@@ -36,7 +37,7 @@ class Watcher(threading.Thread):
 
     def end(self) -> list[str]:
         self._over.set()
-        self.join(30)
+        self.join(PATIENCE)
         return self.found
 
     def _processes(self) -> None:

@@ -281,10 +281,9 @@ def test_a_worker_s_end_is_the_outcome_of_its_request_alone() -> None:
         second = await parser.call(number_of_the_worker)
         assert second != first
         os.kill(second, signal.SIGKILL)  # while it waits, as the kernel does when memory is short
-        for _ in range(500):
-            if not children(parser._workers.server.pid if parser._workers.server else 0):
-                break
-            await anyio.sleep(0.01)
+        server = parser._workers.server
+        assert server is not None
+        await until_true(lambda: not children(server.pid), "its end")
         assert await parser.call(number_of_the_worker) not in (first, second)
 
     with_parser(work, at_once=1)

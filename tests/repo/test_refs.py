@@ -13,6 +13,7 @@ from sweeper.repo import Repo
 from sweeper.repo import refs as refs_module
 from tests.repo.builders import project
 from tests.repo.test_write import run
+from tests.waiting import PATIENCE
 
 
 async def some(repo: Repo, base: str, name: str) -> str:
@@ -199,7 +200,7 @@ anyio.run(main, *sys.argv[1:])
 def test_b17_processes_and_tasks_write_at_once(tmp_path: Path) -> None:
     made = project(tmp_path / "p")
     writers = [subprocess.Popen([sys.executable, "-c", WRITER, str(made.top), f"w{i}"]) for i in range(3)]
-    assert [writer.wait(60) for writer in writers] == [0, 0, 0]
+    assert [writer.wait(PATIENCE) for writer in writers] == [0, 0, 0]
     assert len(made.text("for-each-ref", "--format=%(refname)", "refs/sweeper/").splitlines()) == 24
     assert made.text("fsck", "--strict", "--no-dangling") == ""
 
@@ -255,7 +256,7 @@ def test_b23_a_signer_that_waits_ends_with_an_error(tmp_path: Path, monkeypatch:
 
     monkeypatch.setattr(commits, "SIGNING", 0.2)
     made = project(tmp_path / "p")
-    (tmp_path / "slow").write_text("#!/bin/sh\nexec sleep 5\n")
+    (tmp_path / "slow").write_text("#!/bin/sh\nexec sleep 600\n")
     (tmp_path / "slow").chmod(0o755)
     made.git("config", "gpg.program", str(tmp_path / "slow"))
     base = made.head

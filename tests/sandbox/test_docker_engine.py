@@ -114,7 +114,7 @@ async def test_c08_a_foreign_container_of_that_name_is_not_touched(
 ) -> None:
     made = await bench(folder, proxy, base_image)
     spec = made.spec("true")
-    foreign = docker_engine.containers.create(base_image, "sleep 60", name=str(spec.name))
+    foreign = docker_engine.containers.create(base_image, "sleep 600", name=str(spec.name))
     try:
         with pytest.raises(SandboxFailed, match="did not create") as caught:
             await made.backend.run(spec)
@@ -131,7 +131,7 @@ async def test_c08_another_coordinators_sandbox_is_not_touched(
     made = await bench(folder, proxy, base_image)
     spec = made.spec("true")
     theirs = docker_engine.containers.create(
-        base_image, "sleep 60", name=str(spec.name), labels={"io.sweeper.owner": "another"}
+        base_image, "sleep 600", name=str(spec.name), labels={"io.sweeper.owner": "another"}
     )
     try:
         with pytest.raises(SandboxFailed, match="another coordinator") as caught:
@@ -146,7 +146,7 @@ async def test_c08_another_coordinators_sandbox_is_not_touched(
 async def test_c11_killed_at_once_and_never_stopped(base_image: str, folder: Path, proxy: Proxy) -> None:
     made = await bench(folder, proxy, base_image)
     proxy.seen.clear()
-    ran = await made.run("trap '' TERM; sleep 60 & wait", clocks=Clocks(wall=1))
+    ran = await made.run("trap '' TERM; sleep 600 & wait", clocks=Clocks(wall=1))
     assert (ran.facts.signal, ran.facts.clock) == (9, Clock.WALL)
     asked = [path for _, path in proxy.seen]
     assert any(path.endswith("/kill") for path in asked)

@@ -50,7 +50,7 @@ class Pair:
 
     def connect(self) -> socket.socket:
         ours, theirs = socket.socketpair()
-        ours.settimeout(20)
+        ours.settimeout(PATIENCE)
         self.near.free.acquire()
         self.near.accepted(theirs)
         return ours
@@ -60,7 +60,7 @@ class Pair:
             wire.shutdown(socket.SHUT_RDWR)
             wire.close()
         for thread in self.threads:
-            thread.join(10)
+            thread.join(PATIENCE)
 
 
 def echo(sock: socket.socket) -> None:
@@ -186,10 +186,10 @@ def test_a_relay_that_breaks_the_rules_is_left(frames: bytes) -> None:
     thread.start()
     sending = threading.Thread(target=send, args=(theirs, frames), daemon=True)
     sending.start()
-    thread.join(10)
+    thread.join(PATIENCE)
     assert not thread.is_alive()
     ours.close()
-    sending.join(10)
+    sending.join(PATIENCE)
     for each in (theirs, *kept):
         each.close()
 
