@@ -7,6 +7,7 @@ import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,6 +17,7 @@ from sweeper.testing.model_wire import Counted
 from tests.agents.conftest import Sweeping
 from tests.agents.test_sweeps import _price
 from tests.fire.project import COMMAND
+from tests.held import Held
 from tests.waiting import PATIENCE
 
 pytestmark = [pytest.mark.slow, pytest.mark.kill, pytest.mark.timeout(300)]
@@ -34,10 +36,21 @@ if said == "fix":
 if said == "wrong":
     open(sys.argv[1], "a").write("import csv\\n")
 """
-RUNG = {
+RUNG: dict[str, Any] = {
     "agent": "command", "provider": "anthropic", "model": "claude-sonnet-4-5", "candidates": 3,
     "run": ["python3", "-c", AGENT, "{files}"],
 }  # fmt: skip
+
+
+def pausing(tmp_path: Path) -> tuple[Held, dict[str, Any]]:
+    """A rung whose candidates wait before they ask, once there is a file `pause`, until they are let go."""
+    held = Held(tmp_path / "tools")
+    (held.folder / "agent.py").write_text(AGENT)
+    pause = f"if test -e {held.folder}/pause; then {held.waiting}; fi"
+    program = held.program("agent", f'{pause}; exec python3 {held.folder}/agent.py "$@"')
+    return held, RUNG | {"run": [program, "{files}"]}
+
+
 # One candidate after the other: their order is the server's.
 ONE_SLOT = "[limits]\nslots = 1\nusd_per_fire = 50"
 
@@ -72,15 +85,21 @@ def captures(project: Path) -> list[str]:
     return sorted(path.name for path in (project / ".git/refs/sweeper").glob("*/*/*"))
 
 
-def test_a_later_candidate_of_a_killed_coordinator_is_adopted(sweeping: Callable[..., Sweeping]) -> None:
-    """The first found nothing, the second had mended it, the third was never started."""
+def test_a_later_candidate_of_a_killed_coordinator_is_adopted(
+    sweeping: Callable[..., Sweeping], tmp_path: Path
+) -> None:
+    """The first found nothing, the second had mended it, the third had not asked yet."""
+    held, rung = pausing(tmp_path)
 
     def script(asked: Asked) -> Reply:
+        if asked.number == 2:
+            (held.folder / "pause").touch()
         return Say("fix" if asked.number == 2 else "nothing")
 
     sweep = sweeping(script, files=1)
-    sweep.configure(RUNG, top=ONE_SLOT)
+    sweep.configure(rung, top=ONE_SLOT)
     kill_when(start(sweep), lambda: captures(sweep.project.folder))
+    held.let_go()
     assert captures(sweep.project.folder) == ["1-1"]
     ended = sweep.run()
     assert ended.code == 0, ended.err
@@ -91,13 +110,18 @@ def test_a_later_candidate_of_a_killed_coordinator_is_adopted(sweeping: Callable
     assert sweep.project.ledger("SELECT number, state FROM attempt") == [(1, "landed")]
 
 
-def test_of_several_captures_the_one_that_holds_is_taken(sweeping: Callable[..., Sweeping]) -> None:
+def test_of_several_captures_the_one_that_holds_is_taken(sweeping: Callable[..., Sweeping], tmp_path: Path) -> None:
+    held, rung = pausing(tmp_path)
+
     def script(asked: Asked) -> Reply:
+        if asked.number == 2:
+            (held.folder / "pause").touch()
         return Say({1: "wrong", 2: "fix"}.get(asked.number, "nothing"))
 
     sweep = sweeping(script, files=1)
-    sweep.configure(RUNG, top=ONE_SLOT)
+    sweep.configure(rung, top=ONE_SLOT)
     kill_when(start(sweep), lambda: len(captures(sweep.project.folder)) == 2)
+    held.let_go()
     ended = sweep.run()
     assert ended.kinds("pkg/m0.py") == ["fixed"]
     assert len(sweep.server.seen) == 2
