@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
@@ -20,7 +21,7 @@ import hypothesis
 import pytest
 from docker.errors import DockerException, ImageNotFound
 
-from tests.leftovers import CACHE, Session, sign_in
+from tests import leftovers
 
 BASE_IMAGE = "debian:bookworm-slim"
 # What started the tests on GitHub is not what starts the commands in them.
@@ -52,10 +53,9 @@ class User(NamedTuple):
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    if not hasattr(config, "workerinput") and CACHE not in os.environ:
-        session = Session()
-        config.add_cleanup(session.close)
-    sign_in()
+    if not hasattr(config, "workerinput") and leftovers.CACHE not in os.environ:
+        config.add_cleanup(partial(leftovers.end, leftovers.begin()))
+    leftovers.sign_in()
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
