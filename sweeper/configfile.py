@@ -229,9 +229,15 @@ def _explain(problem: ValidationError, tree: dict[str, Any], origins: Mapping[Pa
         dotted = _dotted(keys)
         origin = next(origins[keys[:n]] for n in range(len(keys), -1, -1) if keys[:n] in origins)
         what = error["msg"].removeprefix("Value error, ").replace("Input should be", "expected")
+        what = what.replace("a valid dictionary", "a table")
         if error["type"] == "extra_forbidden":
             head, what = f"{origin}: {dotted}", "unknown key"
             hints[_suggestion(keys)] = None
+        elif error["type"] == "string_pattern_mismatch" and len(keys) == 2:
+            head, what = (
+                f"{origin}: {dotted}",
+                "a name is letters, digits, and '.', '_' and '-' after the first, up to 64",
+            )
         elif error["type"] == "missing":
             head = f"{origin}: {_dotted((*keys, str(error['loc'][-1])))}"
             what = "is missing"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import anyio
 
-from sweeper import agents
+from sweeper import agents, prompt
 from sweeper.backlog.check import Check, Sandboxing
 from sweeper.backlog.child import Parser
 from sweeper.backlog.tools import GENERIC, Tool, recognise
@@ -121,6 +121,8 @@ def workshop(
 
     Raises ConfigError for a ladder that can't work.
     """
+    for rung in config.ladder:
+        prompt.find(rung.prompt, tools.prompts)
     written = argv(config.check)
     tool = recognise(written)
     sandboxing = Sandboxing(

@@ -76,19 +76,24 @@ def render(name: str, briefing: Briefing, folder: Path | None = None) -> bytes:
 
 @cache
 def _template(name: str, folder: Path | None) -> Template:
-    from jinja2 import FileSystemLoader, StrictUndefined, TemplateNotFound
+    from jinja2 import FileSystemLoader, StrictUndefined
     from jinja2.sandbox import SandboxedEnvironment
 
-    folders = [str(place) for place in (folder, data_folder("prompts")) if place]
+    folders = find(name, folder)
     environment = SandboxedEnvironment(
         loader=FileSystemLoader(folders), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    try:
-        return environment.get_template(f"{name}.md.j2")
-    except TemplateNotFound:
-        raise ConfigError(
-            f"no prompt named {name!r}", hint=f"looked for {name}.md.j2 in {', '.join(folders)}"
-        ) from None
+    return environment.get_template(f"{name}.md.j2")
+
+
+def find(name: str, folder: Path | None) -> list[str]:
+    """The folders of templates, one of which has this one. Raises ConfigError if none has."""
+    folders = [place for place in (folder, data_folder("prompts")) if place]
+    leaves = Path(name).is_absolute() or ".." in Path(name).parts
+    if leaves or not any((place / f"{name}.md.j2").is_file() for place in folders):
+        where = ", ".join(map(str, folders))
+        raise ConfigError(f"no prompt named {name!r}", hint=f"looked for {name}.md.j2 in {where}")
+    return [str(place) for place in folders]
 
 
 def _data(briefing: Briefing) -> str:

@@ -240,7 +240,7 @@ class Sweep:
         self.run = replace(self.run, round=number, phase="fanout")
         if parts.units:
             findings = count(sum(len(unit.findings) for unit in parts.units), "finding")
-            more = f"; {parts.deferred} more in {count(len(later), 'unit')} that take turns" if later else ""
+            more = f"; {parts.deferred} more in {count(len(later), 'unit')} whose turn comes later" if later else ""
             self._say(f"{self.name}: round {number}: {findings} in {count(len(parts.units), 'unit')}{more}")
 
     async def _select(self) -> None:

@@ -17,6 +17,7 @@ from sweeper.config import Config, RungConfig, SweepConfig
 from sweeper.errors import SweeperError
 from sweeper.repo import Repo
 from sweeper.repo.run import Git
+from sweeper.report.phrases import count
 from sweeper.sandbox.contract import Backend, Probe
 
 NOT_TRIED = "not tried here: what it would spend can't be limited"
@@ -127,11 +128,13 @@ async def _ledger(repo: Repo, config: Config) -> Row:
     except SweeperError as problem:
         return Row("ledger", "ledger", False, str(problem), tuple(problem.hint.splitlines()), needed=True)
     if config.ledger.url:
-        return Row("ledger", "ledger", True, f"{config.ledger.url.partition('@')[2] or 'PostgreSQL'}: {runs:,} runs")
+        return Row(
+            "ledger", "ledger", True, f"{config.ledger.url.partition('@')[2] or 'PostgreSQL'}: {count(runs, 'run')}"
+        )
     path = repo.state / "ledger.sqlite3"
     with path.open("rb") as file:
         mode = "WAL" if file.read(20)[18:] == b"\2\2" else "rollback journal"  # the header's write and read version
-    return Row("ledger", "ledger", True, f"{path}, {path.stat().st_size / 1e6:,.1f} MB, {mode}, {runs:,} runs")
+    return Row("ledger", "ledger", True, f"{path}, {path.stat().st_size / 1e6:,.1f} MB, {mode}, {count(runs, 'run')}")
 
 
 def _sandbox(probe: Probe) -> Row:

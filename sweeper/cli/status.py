@@ -26,8 +26,10 @@ def command(console: Console, config: Path | None, as_json: bool) -> int:
 
 async def _status(console: Console, config: Path | None, as_json: bool) -> int:
     from sweeper.cli import reading
+    from sweeper.records import UnitState
     from sweeper.report.document import document
     from sweeper.report.escape import terminal
+    from sweeper.scheduler import Why
 
     rows = []
     async with reading.ledger(console, config) as (ledger, _):
@@ -55,7 +57,13 @@ async def _status(console: Console, config: Path | None, as_json: bool) -> int:
         console.result(document("status", sweeps=rows))
         return 0
     for row in rows:
-        state = row["ended"] or f"not finished, phase {row['phase']}: `sweeper resume` goes on"
+        # as the report says it: nothing more is tried, and yet something is left
+        left = row["ended"] == Why.DRAINED and sum(row["units"].values()) > row["units"].get(UnitState.SETTLED, 0)
+        state = (
+            "nothing more to try"
+            if left
+            else row["ended"] or f"not finished, phase {row['phase']}: `sweeper resume` goes on"
+        )
         console.result(f"{terminal(row['sweep'])}: run {row['run']}, round {row['round']}, {terminal(state)}")
         for name in ("units", "outcomes"):
             said = ", ".join(f"{number:,} {key}" for key, number in sorted(row[name].items()) if number)

@@ -60,6 +60,25 @@ def test_a_ledger_without_a_run_is_as_good_as_none(place: Place) -> None:
         assert "no sweep was run" in done.err
 
 
+def test_a_prompt_that_is_not_there_is_said_before_anything_runs(place: Place, bwrap: Path) -> None:
+    ladder = '[[sweep.x.ladder]]\nrun = "true"\n[[sweep.x.ladder]]\nagent = "claude"\nprompt = "NAME"\n'
+    for name in ("nope", "../prompts/standard"):
+        config = f'[sweep.x]\ncheck = "ruff check ."\n{ladder}'.replace("NAME", name)
+        place.commit({"a.py": "", "sweeper.toml": config})
+        done = place.run("plan")
+        assert (done.code, done.out) == (2, "")
+        assert f"no prompt named '{name}'" in done.err
+
+
+def test_words_of_a_wrong_configuration_are_a_user_s(place: Place) -> None:
+    place.commit({"sweeper.toml": '[sweep."a b"]\ncheck = "ruff check ."\n'})
+    done = place.run("plan")
+    assert (done.code, done.out) == (2, "")
+    assert "a name is letters, digits" in done.err
+    place.commit({"sweeper.toml": "sweep = 3\n"})
+    assert "expected a table" in place.run("plan").err
+
+
 def test_the_programs_of_a_shell_s_script_are_looked_for_too(place: Place) -> None:
     sweep = "[sweep.x]\ncheck = \"sh -c 'cd . && no-such-linter . | cat'\"\nladder = []\n"
     place.commit({"sweeper.toml": sweep})

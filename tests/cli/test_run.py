@@ -61,6 +61,7 @@ def test_a_check_without_any_configuration_is_drained_as_far_as_its_fixers_go(fi
     assert "--unsafe-fixes" in story.out
     status = findings.run("status", "--json").document["sweeps"][0]
     assert status["held"][0]["unit"] == "stubborn.py"
+    assert "nothing more to try" in findings.run("status").out
     assert "1 held" in findings.run("report").out
     assert "`stubborn.py`" in findings.run("report", "--markdown").out
     replayed = findings.run("replay")

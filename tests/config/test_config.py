@@ -263,7 +263,7 @@ def test_an_unknown_key_like_no_other_lists_the_keys(tmp_path: Path) -> None:
         (RUFF + "test_junit = 'j.xml'\n", "sweep.ruff: `test_junit` needs `test`"),
         (RUFF + "[[sweep.ruff.ladder]]\n", 'sweep.ruff.ladder.0: a rung with agent = "command" needs `run`'),
         (RUFF.replace("ruff]", '"a b"]'), 'sweep."a b"'),
-        ("sweep = 3\n", "sweep = 3: expected a valid dictionary"),
+        ("sweep = 3\n", "sweep = 3: expected a table"),
     ],
 )
 def test_a_wrong_value_names_file_key_value_and_what_is_expected(tmp_path: Path, text: str, said: str) -> None:
