@@ -162,7 +162,7 @@ async def _resume(wanted: Wanted, console: Console, *, as_json: bool, live: bool
                 if caught.first is not None:
                     break
     if not fired and caught.first is None:
-        console.say("no run is unfinished: nothing to resume; `sweeper run` starts a new one")
+        console.say("no run is unfinished: nothing to resume; `sweeper run` looks again")
     return finish(fired, caught, console, as_json=as_json)
 
 

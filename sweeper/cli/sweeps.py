@@ -43,7 +43,7 @@ def settle(wanted: Wanted, top: Path, console: Console) -> Settled:
             console.detail(f"sweeper: the check of the command line is run, not the sweeps of {loaded.path}")
         config = loaded.config
     else:
-        names = _names(wanted.sweeps, loaded.config, top)
+        names = _names(wanted.sweeps, loaded, top)
         changes = {f"sweep.{name}.{key}": value for name in names for key, value in _changes(wanted).items()}
         overrides = _limits(wanted) | changes
         config = configfile.load(top, explicit=wanted.config, environ=console.environ, overrides=overrides).config
@@ -96,11 +96,13 @@ def _changes(wanted: Wanted) -> dict[str, Any]:
     return {key: value for key, value in given.items() if value is not None}
 
 
-def _names(asked: Sequence[str], config: Config, top: Path) -> list[str]:
+def _names(asked: Sequence[str], loaded: configfile.Loaded, top: Path) -> list[str]:
+    config = loaded.config
     if not config.sweep:
+        way_out = f"add a [sweep.NAME] to {loaded.path}" if loaded.path else "`sweeper init` writes a sweeper.toml"
         raise ConfigError(
             f"no sweep is configured for {top}",
-            hint="`sweeper init` writes a sweeper.toml; without one give the check: sweeper run -- ruff check .",
+            hint=f"{way_out}; without one give the check: sweeper run -- ruff check .",
         )
     unknown = [name for name in asked if name not in config.sweep]
     if unknown:

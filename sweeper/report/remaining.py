@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
@@ -13,6 +13,7 @@ from sweeper.ledger.contract import Ledger, Run
 from sweeper.records import Finding, Severity, Skip, UnitState
 from sweeper.report.build import STATES
 from sweeper.report.escape import APART, code, terminal
+from sweeper.report.phrases import count
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 FINGERPRINT = "sweeperFinding/v1"
@@ -62,7 +63,7 @@ def sarif(rests: Sequence[Rest], version: str) -> str:
 
 
 def _run(rest: Rest, version: str) -> dict[str, Any]:
-    rules = sorted({one.finding.rule for one in rest.found})
+    rules = sorted({one.finding.rule for one in rest.found if one.finding.rule})
     known = [{"id": terminal(rule)} for rule in rules]
     places = {rule: number for number, rule in enumerate(rules)}
     return {
@@ -70,18 +71,17 @@ def _run(rest: Rest, version: str) -> dict[str, Any]:
         "automationDetails": {"id": f"sweeper/{rest.run.sweep}/"},
         "invocations": [{"executionSuccessful": True, "toolExecutionNotifications": list(map(_skipped, rest.skips))}],
         "properties": {"sweep": rest.run.sweep, "run": rest.run.id, "commit": rest.run.tip or rest.run.base},
-        "results": [_result(one, places[one.finding.rule]) for one in rest.found],
+        "results": [_result(one, places) for one in rest.found],
     }
 
 
-def _result(one: Remaining, rule: int) -> dict[str, Any]:
+def _result(one: Remaining, rules: Mapping[str, int]) -> dict[str, Any]:
     finding = one.finding
     physical: dict[str, Any] = {"artifactLocation": {"uri": uri(finding.path)}}
     if finding.line:
         physical["region"] = {"startLine": finding.line} | ({"startColumn": finding.column} if finding.column else {})
     return {
-        "ruleId": terminal(finding.rule),
-        "ruleIndex": rule,
+        **({"ruleId": terminal(finding.rule), "ruleIndex": rules[finding.rule]} if finding.rule else {}),
         "level": LEVELS[finding.severity],
         "message": {"text": _plain(f"{one.said} (sweeper: {one.state}: {one.why})")},
         "locations": [{"physicalLocation": physical}],
@@ -96,9 +96,10 @@ def _plain(text: str) -> str:
 
 
 def _skipped(skip: Skip) -> dict[str, Any]:
+    verb = "is" if skip.findings == 1 else "are"
     note: dict[str, Any] = {
         "level": "note",
-        "message": {"text": f"{skip.findings:,} findings are not worked on: {skip.reason}"},
+        "message": {"text": f"{count(skip.findings, 'finding')} {verb} not worked on: {skip.reason}"},
     }
     if skip.path:
         note["locations"] = [{"physicalLocation": {"artifactLocation": {"uri": uri(skip.path)}}}]

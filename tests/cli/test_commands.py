@@ -14,6 +14,11 @@ def test_run_without_a_sweep_says_what_to_do(place: Place) -> None:
     assert (done.code, done.out) == (2, "")
     assert "no sweep is configured" in done.err
     assert "sweeper init" in done.err
+    place.commit({"sweeper.toml": "# nothing yet\n"})
+    done = place.run("plan")
+    assert done.code == 2
+    assert "add a [sweep.NAME] to" in done.err
+    assert "sweeper init" not in done.err
 
 
 def test_outside_a_repository(tmp_path: Path) -> None:

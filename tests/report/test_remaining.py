@@ -99,6 +99,9 @@ def test_sarif_has_what_the_schema_requires() -> None:
     assert second["results"] == []
     driver = first["tool"]["driver"]
     assert (driver["name"], driver["version"]) == ("sweeper", "1.0")
+    (nameless,) = json.loads(sarif([rest(Finding("a.py", 1, 1, "", "m"))], "1.0"))["runs"]
+    assert nameless["tool"]["driver"]["rules"] == []
+    assert not {"ruleId", "ruleIndex"} & nameless["results"][0].keys()
     for result in first["results"]:
         assert driver["rules"][result["ruleIndex"]]["id"] == result["ruleId"]
         assert result["level"] in {"none", "note", "warning", "error"}
@@ -111,7 +114,7 @@ def test_sarif_has_what_the_schema_requires() -> None:
     assert invocation["executionSuccessful"] is True
     said = invocation["toolExecutionNotifications"]
     assert [note["message"]["text"] for note in said] == [
-        "4 findings are not worked on: generated", "1 findings are not worked on: names no file",
+        "4 findings are not worked on: generated", "1 finding is not worked on: names no file",
     ]  # fmt: skip
     assert said[0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "gen/a%20b.py"
     assert "locations" not in said[1]
