@@ -221,7 +221,7 @@ def _put(tree: dict[str, Any], keys: Path_, value: Any, origin: str) -> None:
 
 
 def _explain(problem: ValidationError, tree: dict[str, Any], origins: Mapping[Path_, str]) -> ConfigError:
-    messages: dict[str, list[str]] = {}
+    messages: dict[str, dict[str, None]] = {}
     hints: dict[str, None] = {}
     for error in problem.errors(include_url=False):
         # A union adds its alternative's name to the place; the data tells where the real place ends.
@@ -233,19 +233,12 @@ def _explain(problem: ValidationError, tree: dict[str, Any], origins: Mapping[Pa
         if error["type"] == "extra_forbidden":
             head, what = f"{origin}: {dotted}", "unknown key"
             hints[_suggestion(keys)] = None
-        elif error["type"] == "string_pattern_mismatch" and len(keys) == 2:
-            head, what = (
-                f"{origin}: {dotted}",
-                "a name is letters, digits, and '.', '_' and '-' after the first, up to 64",
-            )
         elif error["type"] == "missing":
             head = f"{origin}: {_dotted((*keys, str(error['loc'][-1])))}"
             what = "is missing"
         else:
             head = f"{origin}: {dotted} = {_shown(value)}" if not isinstance(value, dict) else f"{origin}: {dotted}"
-        said = messages.setdefault(head, [])
-        if what not in said:
-            said.append(what)
+        messages.setdefault(head, {})[what] = None
     text = "\n".join(f"{head}: {' or '.join(said)}" for head, said in messages.items())
     return ConfigError(text, hint="\n".join(hints) or "correct the value, or leave the key out for its default")
 

@@ -7,13 +7,14 @@ from collections.abc import Callable
 from string import Formatter
 from typing import Annotated
 
-from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 
 from sweeper.commands import argv
 from sweeper.errors import ConfigError
 from sweeper.quantities import parse_bytes, parse_seconds
 
 PATTERN_GROUPS = frozenset({"path", "line", "column", "rule", "message", "severity"})
+NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
 
 
 def _command(value: str | list[str]) -> str | list[str]:
@@ -70,7 +71,9 @@ def _host_port(value: str) -> str:
     return value.lower()
 
 
-def _branch_name(value: str) -> str:
+def _sweep_name(value: str) -> str:
+    if not re.fullmatch(NAME, value):
+        raise ValueError("a sweep's name is letters, digits and, after the first one, '.', '_' and '-', at most 64")
     if ".." in value or value.endswith((".", ".lock")):
         raise ValueError("expected a name that a branch can have: no '..', no '.' or '.lock' at its end")
     return value
@@ -135,7 +138,7 @@ Environment = Annotated[dict[str, str], AfterValidator(_environment)]
 HostPort = Annotated[str, AfterValidator(_host_port)]
 Inside = Annotated[str, AfterValidator(_inside)]
 Pattern = Annotated[str, AfterValidator(_pattern)]
-SweepName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"), AfterValidator(_branch_name)]
+SweepName = Annotated[str, AfterValidator(_sweep_name), WithJsonSchema({"type": "string", "pattern": NAME})]
 SomeCommand = Annotated[Command, AfterValidator(_some_command)]
 BranchTemplate = Annotated[str, AfterValidator(_branch_template)]
 MessageTemplate = Annotated[str, AfterValidator(_message_template)]

@@ -79,7 +79,7 @@ def test_words_of_a_wrong_configuration_are_a_user_s(place: Place) -> None:
     place.commit({"sweeper.toml": '[sweep."a b"]\ncheck = "ruff check ."\n'})
     done = place.run("plan")
     assert (done.code, done.out) == (2, "")
-    assert "a name is letters, digits" in done.err
+    assert "a sweep's name is letters, digits" in done.err
     place.commit({"sweeper.toml": "sweep = 3\n"})
     assert "expected a table" in place.run("plan").err
 

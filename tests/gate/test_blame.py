@@ -42,7 +42,7 @@ async def merge(_: Repo, base: str, pieces: Sequence[Piece]) -> Merged:
 
 
 def blamed(
-    monkeypatch: pytest.MonkeyPatch, failing: Failing, seed: int, known: frozenset[str]
+    monkeypatch: pytest.MonkeyPatch, failing: Failing, seed: int, known: frozenset[str], units: Sequence[str] = UNITS
 ) -> tuple[set[str], Gate]:
     """The units that are ejected, where `failing` says which tests fail of the units that are on the tree."""
     random = Random(seed)
@@ -70,8 +70,8 @@ def blamed(
     workshop = cast(Workshop, SimpleNamespace(check=Check(), run="r", name="s", repo=Repo()))
     ground = Ground("base", Snapshot("base", {}), Baseline([]), CLEAN.result)
     gate = Gate(workshop, ground, suite.TestBase(suite.Tests.GREEN, flaky=known), 1)
-    green = anyio.run(merge_green, workshop, gate, [Piece(key, "c", key) for key in UNITS])
-    assert green.merged.merged.keys() == set(UNITS) - green.culprits.keys()
+    green = anyio.run(merge_green, workshop, gate, [Piece(key, "c", key) for key in units])
+    assert green.merged.merged.keys() == set(units) - green.culprits.keys()
     return set(green.culprits), gate
 
 
@@ -127,6 +127,22 @@ def test_steady_culprits_are_found_beside_a_flaky_test(monkeypatch: pytest.Monke
         runs.append(gate.runs)
     assert wrong <= 4
     assert sorted(runs)[89] <= 40
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_three_culprits_of_128_take_at_most_40_runs_wherever_they_are(
+    monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    units = [f"u{number}" for number in range(128)]
+    first, second, *pair = Random(seed).sample(units, 4)
+
+    def failing(on_tree: set[str], _: Random) -> set[str]:
+        return {"t"} if on_tree & {first, second} or on_tree >= set(pair) else set()
+
+    ejected, gate = blamed(monkeypatch, failing, seed, frozenset(), units)
+    assert ejected == {first, second, max(pair, key=units.index)}
+    assert gate.runs <= 40
+    assert not gate.base.flaky
 
 
 @given(st.integers(1, 6), st.integers(0, 5), st.integers(1, 12), st.integers(0, 11))
