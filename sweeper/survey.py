@@ -13,6 +13,7 @@ from sweeper.ground import FILES_AT_ONCE, Chosen, Ground, Workshop
 from sweeper.ledger.contract import Ledger, Queued
 from sweeper.ownership import Ownership, owners_of
 from sweeper.records import Finding, Partition, Unit, UnitState
+from sweeper.report.phrases import count
 
 HEAD_BYTES = 8000
 
@@ -86,7 +87,7 @@ def _owned(ownership: Ownership, parts: Partitioned) -> str:
     units = (*parts.units, *(unit for unit, _ in parts.waiting))
     nobodys = [finding.path for unit in units for finding in unit.findings if not ownership.of.get(finding.path)]
     files = len(set(nobodys))
-    return f"{ownership.where}; {len(nobodys):,} findings in {files:,} files have no owner"
+    return f"{ownership.where}; {count(len(nobodys), 'finding')} in {count(files, 'file')} without an owner"
 
 
 async def _facts(workshop: Workshop, ground: Ground, findings: Sequence[Finding]) -> dict[str, FileFacts]:

@@ -115,7 +115,7 @@ def _plan(plan: SweepPlan, listed: int) -> Iterator[str]:
         yield f"- and {len(plan.units) - listed:,} more units"
     if plan.skips:
         yield ""
-        yield f"### Skipped ({sum(skip.findings for skip in plan.skips):,} findings)"
+        yield f"### Skipped ({phrases.count(sum(skip.findings for skip in plan.skips), 'finding')})"
         yield ""
     for skip in plan.skips[:listed]:
         yield f"- {code(skip.path or '-')}: {phrases.count(skip.findings, 'finding')}, {code(str(skip.reason))}"

@@ -110,7 +110,7 @@ def _plan(plan: SweepPlan, listed: int) -> Iterator[str]:
     yield from _prompts(plan)
     if plan.skips:
         yield ""
-        yield f"skipped ({sum(skip.findings for skip in plan.skips):,} findings):"
+        yield f"skipped ({phrases.count(sum(skip.findings for skip in plan.skips), 'finding')}):"
     for skip in plan.skips[:listed]:
         yield f"  {skip.findings:>5,}  {terminal(skip.path) or '-'}  {skip.reason}"
     if len(plan.skips) > listed:

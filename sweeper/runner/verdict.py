@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from sweeper.forge.contract import Published
 from sweeper.report.model import SweepPlan, SweepReport
+from sweeper.report.phrases import count
 from sweeper.runner.words import Annotation
 
 STATUS: Mapping[int, str] = {
@@ -105,7 +106,9 @@ def remarks(reports: Sequence[SweepReport], problems: Sequence[tuple[str, str]])
             file = unit.paths[0] if len(unit.paths) == 1 else ""
             if unit.state == "held":
                 rules = ", ".join(unit.rules)
-                said = f"{unit.title}: {unit.findings:,} findings held: {unit.why or 'a human decides'} ({rules})"
+                said = (
+                    f"{unit.title}: {count(unit.findings, 'finding')} held: {unit.why or 'a human decides'} ({rules})"
+                )
                 found.append(Annotation("warning", said, title=f"{report.sweep}: held", path=file, line=unit.line))
             for review in unit.reviews:
                 said = f"{unit.title}: {review}"

@@ -130,7 +130,7 @@ def test_units_by_owner_as_the_base_commit_has_them(tmp_path: Path, bwrap: Path)
         ("(no owner)", 2),
         ("@all", 2),
     ]
-    assert plan["owners"] == ".github/CODEOWNERS; 2 findings in 1 files have no owner"
+    assert plan["owners"] == ".github/CODEOWNERS; 2 findings in 1 file without an owner"
     assert ".github/CODEOWNERS:4: '[ ]' is no range of characters here; the line is skipped" in ended.err
     ended = project.run()
     assert ended.code == 0, ended.err
