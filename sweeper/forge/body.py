@@ -81,13 +81,16 @@ def _sections(story: Story) -> dict[str, Section]:
 def _head(story: Story) -> str:
     rest = f", {story.remaining:,} {'remains' if story.remaining == 1 else 'remain'}" if story.remaining else ""
     part = f", part {code(story.part, SPAN)}" if story.part else ""
-    base, tests = code(story.base, SPAN), code(story.tests or "none", SPAN)
+    tests = code(story.tests or "none", SPAN)
+    where = f"on top of {code(story.base, SPAN)} at {code(story.base_commit[:SHORT])}"
+    if story.shared:
+        where = "each time that ours were put on this branch, together with the commits that are not ours"
     lines = [
         f"**{story.fixed:,} {_plural('finding', story.fixed)} fixed** in {_count(len(story.changes), 'unit')}{rest}. "
         f"Sweep {code(story.sweep)}{part}: {code(story.headline, SPAN)}.",
         "",
         "Each unit was fixed in its own sandbox and verified by the check in a fresh one; the whole tree was checked "
-        f"on top of {base} at {code(story.base_commit[:SHORT])}; tests: {tests}.",
+        f"{where}; tests: {tests}.",
     ]
     lines += [f"- {number:,} open: {code(reason, SPAN)}" for reason, number in story.open[:10]]
     return "\n".join(lines)

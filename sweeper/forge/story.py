@@ -58,7 +58,8 @@ class Story:
     `headline`: how the run stands. `fixed`, `remaining`: findings. `held`: units that wait for a person; `left_out`:
     verified units that do not fit where the branch stands now; `open`: reason -> findings for the rest. `notes`: what
     a reviewer must know beforehand, in our own words. `index`: all parts, in the first one's body only. `part`: this
-    one's label, "" if it is the only one. `tests`: how far the project's tests were a yardstick.
+    one's label, "" if it is the only one. `tests`: how far the project's tests were a yardstick. `shared`: somebody
+    else's commits are on the branch as well.
     """
 
     sweep: str
@@ -84,3 +85,4 @@ class Story:
     tests: str = ""
     index: tuple[Part, ...] = ()
     part: str = ""
+    shared: bool = False

@@ -89,6 +89,7 @@ class Branching:
             onto=onto,
             form=form(self._config, pieces),
             left=line.left,
+            notes=line.notes,
             shared=shared,
         )
         await self._records.remember(run, done)

@@ -11,8 +11,8 @@ from sweeper import green
 from sweeper.config import PullRequestConfig
 from sweeper.errors import GitFailed
 from sweeper.ledger.contract import Run
-from sweeper.merge import merge
 from sweeper.publish.commits import shape
+from sweeper.publish.fitting import fit, put
 from sweeper.publish.pieces import Piece, after
 from sweeper.publish.record import Record
 from sweeper.publish.where import How, Place
@@ -50,57 +50,67 @@ async def build(
 
     A tree that the run's own gate saw green is not judged again. Raises GitFailed, CheckBroken, SandboxFailed.
     """
-    start, added, kept = _begin(config, pieces, onto, place, record)
+    start, added, kept, notes = _begin(config, pieces, onto, place, record)
     if not added:
-        return Line(place.tip, start, kept, moved=False)
-    put = [green.Piece(piece.commit, piece.commit, piece.message) for piece in added]
-    merged = await merge(repo, start, put)
+        return Line(place.tip, start, kept, moved=False, notes=notes)
+    fits = await fit(repo, start, added, base=onto, branch=place.branch)
+    merged = fits.merged
     same = (await repo.commit_of(merged.tip)).tree == (await repo.commit_of(run.tip)).tree
     left: tuple[tuple[str, str], ...] = ()
     if not (whole and same and not merged.conflicts) and (merged.merged or merged.conflicts):
-        judged = await judge(start, put)
-        merged, left = judged.merged, _left(added, judged)
+        judged = await judge(fits.start, put(fits.pieces))
+        merged, left = judged.merged, _left(fits.pieces, judged)
     if not merged.merged:
-        return Line(start, start, (*kept, *left), moved=False)
-    pairs = [(piece, merged.merged[piece.commit]) for piece in added if piece.commit in merged.merged]
-    notes: list[str] = []
-    tip = await shape(repo, start, pairs, config, run.sweep)
-    if tip is None:
-        tip = merged.tip
-        notes.append(f'commits = "{config.commits}" is not possible, their order would conflict: one per unit instead')
+        return Line(start, start, (*kept, *left), moved=False, notes=notes)
+    pairs = [(piece, merged.merged[piece.commit]) for piece in fits.pieces if piece.commit in merged.merged]
+    tip, more = await _finished(repo, fits.start, merged.tip, pairs, config, run.sweep)
     if repo.signs:
         try:
             tip = await repo.sign(start, tip)
         except GitFailed as problem:
-            notes.append(f"the commits are NOT signed, although commit.gpgSign is set: {problem}")
-    return Line(tip, start, (*kept, *left), notes=tuple(notes))
+            more.append(f"the commits are NOT signed, although commit.gpgSign is set: {problem}")
+    return Line(tip, fits.start, (*kept, *left), notes=tuple(dict.fromkeys((*notes, *fits.notes, *more))))
+
+
+async def _finished(
+    repo: Repo, start: str, tip: str, pairs: Sequence[tuple[Piece, str]], config: PullRequestConfig, sweep: str
+) -> tuple[str, list[str]]:
+    """The tip in its published shape, and what is to be said of it."""
+    shaped = await shape(repo, start, pairs, config, sweep)
+    if shaped is not None:
+        return shaped, []
+    return tip, [f'commits = "{config.commits}" is not possible, their order would conflict: one per unit instead']
 
 
 def _begin(
     config: PullRequestConfig, pieces: Sequence[Piece], onto: str, place: Place, record: Record | None
-) -> tuple[str, Sequence[Piece], tuple[tuple[str, str], ...]]:
-    """(commit to put pieces on, those that are not there yet, what was left out before)."""
-    known = False
-    if record is not None:
-        rest = after(pieces, record.source)
-        had = pieces[: len(pieces) - len(rest)]
-        known = record.form == form(config, had) and bool(had)
-    if place.how is How.ON_TOP:
-        return (place.tip, rest, record.left) if known and record else (place.tip, pieces, ())
-    stands = known and record is not None and record.head == place.tip and record.onto == onto
-    if place.how is How.OURS and record and stands and (not rest or config.commits == "unit"):
-        return place.tip, rest, record.left
-    return onto, pieces, ()
+) -> tuple[str, Sequence[Piece], tuple[tuple[str, str], ...], tuple[str, ...]]:
+    """(commit to put pieces on, those that are to be put there, what was left out before, what was said of it)."""
+    afresh = (place.tip if place.how is How.ON_TOP else onto), pieces, (), ()
+    if record is None:
+        return afresh
+    rest = after(pieces, record.source)
+    had = pieces[: len(pieces) - len(rest)]
+    if not had or record.form != form(config, had):
+        return afresh
+    stands = place.how is How.OURS and record.head == place.tip and record.onto == onto
+    if place.how is not How.ON_TOP and not (stands and (not rest or config.commits == "unit")):
+        return afresh
+    if not rest:
+        return place.tip, (), record.left, record.notes
+    # Nothing that is there is put there again: somebody may have taken it back. What was left out may fit by now.
+    out, new = {title for title, _ in record.left}, {piece.commit for piece in rest}
+    return place.tip, [each for each in pieces if each.commit in new or each.title in out], (), record.notes
 
 
 def _left(pieces: Sequence[Piece], judged: green.Green) -> tuple[tuple[str, str], ...]:
-    found = []
+    found: dict[str, str] = {}
     for piece in pieces:
         if piece.commit in judged.culprits:
             red = judged.culprits[piece.commit]
-            found.append((piece.title, f"breaks the gate there: {red.reason}"))
+            found.setdefault(piece.title, f"breaks the gate there: {red.reason}")
         elif piece.commit in judged.merged.conflicts:
             paths = judged.merged.conflicts[piece.commit]
             where = f" in {', '.join(map(terminal, paths[:NAMED]))}" if paths else ""
-            found.append((piece.title, f"conflicts{where}; the next run on the new base takes it up again"))
-    return tuple(found)
+            found.setdefault(piece.title, f"conflicts{where}; the next run on the new base takes it up again")
+    return tuple(found.items())

@@ -55,6 +55,7 @@ class Opening:
             label=part.share.label,
             index=index,
             first=first,
+            shared=place.how is How.ON_TOP,
         )
         try:
             pull, operation = await self._send(run, part, story)

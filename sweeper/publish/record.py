@@ -18,8 +18,8 @@ class Record:
 
     `head`: what we pushed last, or were about to push; `previous`: what of ours stood there before. `source`: the run's
     tip that is in it, "" while the push may or may not have happened; `onto`: the commit that our line began on;
-    `form`: digest of what shapes commits. `left`: what was left out, as (title, why) pairs. `shared`: somebody else's
-    commits are below `head`, so that it is only ever added to.
+    `form`: digest of what shapes commits. `left`: what was left out, as (title, why) pairs; `notes`: what else was
+    said of the line. `shared`: somebody else's commits are below `head`, so that it is only ever added to.
     """
 
     part: str
@@ -30,6 +30,7 @@ class Record:
     onto: str = ""
     form: str = ""
     left: tuple[tuple[str, str], ...] = ()
+    notes: tuple[str, ...] = ()
     shared: bool = False
 
 
@@ -72,4 +73,5 @@ def _record(row: dict[str, Any]) -> Record:
     names = {field.name for field in fields(Record)}
     kept = {name: value for name, value in row.items() if name in names}
     kept["left"] = tuple((title, why) for title, why in kept.get("left", ()))
+    kept["notes"] = tuple(kept.get("notes", ()))
     return Record(**kept)

@@ -38,6 +38,7 @@ class Teller:
     def story(
         self, pieces: Sequence[Piece], *, base: str, onto: str, branch: str, commits: Mapping[str, str], tip: str,
         left: Sequence[tuple[str, str]], notes: Sequence[str], label: str, index: Sequence[Part], first: bool,
+        shared: bool,
     ) -> Story:  # fmt: skip
         """`commits`: unit -> its commit on the published branch. `first`: it tells of what no part holds."""
         out = {title for title, _ in left}
@@ -68,6 +69,7 @@ class Teller:
             tests=report.tests,
             index=tuple(index),
             part=label,
+            shared=shared,
         )
 
     def _changes(self, pieces: Iterable[Piece], commits: Mapping[str, str], tip: str) -> list[Change]:

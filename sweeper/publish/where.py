@@ -111,9 +111,12 @@ def _look(
             said = f"run {foreign} of another machine is at work on {branch}: ours goes on top of it"
             return Place(branch, How.ON_TOP, tip, pull, said), ""
         if tip in seen.shared or (mark and mark.shared and mark.head == tip):
-            return Place(branch, How.ON_TOP, tip, pull), ""
+            return Place(branch, How.ON_TOP, tip, pull, _theirs(branch)), ""
         return Place(branch, How.OURS, tip, pull), ""
     if any(follows(tip, head) for head in put):
-        said = f"{branch} has commits that are not ours on top of ours: they stay, and ours go on top of them"
-        return Place(branch, How.ON_TOP, tip, pull, said), ""
+        return Place(branch, How.ON_TOP, tip, pull, _theirs(branch)), ""
     return None, f"{branch} holds commits that are not ours: it stays as it is, and a new branch is taken"
+
+
+def _theirs(branch: str) -> str:
+    return f"{branch} has commits that are not ours: they stay, and ours go on top of them"

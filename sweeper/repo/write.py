@@ -87,18 +87,28 @@ class Writer:
         there as well is merged line by line.
         """
         mine, theirs = self.commit(commit), self.commit(onto).tree
+        parent = self.commit(mine.parents[0]).tree if mine.parents else self._empty
         edits: dict[bytes, BaseEntry | None] = {}
-        for path, delta in self.deltas(mine).items():
+        for path, delta in self._trees.compare(parent, mine.tree).items():
             now = self._trees.entry(theirs, path)
             if now == delta.new:
                 continue
             if now != delta.old:
-                return self.merge(onto, commit)
+                return self._merge_by_lines(parent, theirs, mine.tree)
             edits[path] = delta.new
         try:
             return self._trees.edit(theirs, edits) if edits else theirs
         except Overlap:
-            return self.merge(onto, commit)
+            return self._merge_by_lines(parent, theirs, mine.tree)
+
+    def _merge_by_lines(self, base: str, ours: str, theirs: str) -> str | Conflict:
+        """The merge of two trees over a third.
+
+        By commits that have no other history: git would look for the fork of the real ones, which is further back
+        where several changes lie on each other, and the earlier ones would come along.
+        """
+        fork = self.write(Commit(base, (), 0, ""), OURS)
+        return self.merge(*(self.write(Commit(tree, (fork,), 0, ""), OURS) for tree in (ours, theirs)))
 
     def merge(self, ours: str, theirs: str) -> str | Conflict:
         """The merged tree of two commits, as `git merge-tree` says, without rename detection or drivers."""
@@ -113,16 +123,19 @@ class Writer:
         return Conflict(tuple(sorted(os.fsdecode(name) for name in names)))
 
     def sign(self, git: Git, base: str, tip: str, who: Identity) -> str:
-        """The line of commits from `base` (excluded) to `tip`, written again with signatures; the new tip."""
+        """The line of commits from `base` (excluded) to `tip`, written again with signatures; the new tip.
+
+        What was merged into the line stays as it is.
+        """
         line, at = [], tip
         while at != base:
             commit = self.commit(at)
-            if len(commit.parents) != 1:
+            if not commit.parents:
                 raise GitFailed(f"{tip} does not follow {base} in one line: nothing to sign")
             line.append(commit)
-            (at,) = commit.parents
+            at = commit.parents[0]
         for commit in reversed(line):
-            at = signed(git, commit._replace(parents=(at,)), who)
+            at = signed(git, commit._replace(parents=(at, *commit.parents[1:])), who)
         return at
 
     def _file(self, tree: str, path: bytes) -> BaseEntry | None:

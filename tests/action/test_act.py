@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
 
 import pytest
 
@@ -13,30 +18,67 @@ from tests.waiting import PATIENCE, until
 pytestmark = pytest.mark.slow
 
 
-def test_the_scheduled_workflow_opens_one_pull_request_and_its_next_run_changes_nothing(runner: Runner) -> None:
-    forge = runner.project.forge
-    first = runner.run(runner.example("scheduled.yml"), "schedule")
+@pytest.mark.timeout(300)
+def test_the_quickstart_is_one_pull_request_that_is_found_again_and_a_persons_commit_stays(quickstart: Runner) -> None:
+    project, hub = quickstart.project, quickstart.project.forge.hub
+    workflow = quickstart.example("scheduled.yml")
+    first = quickstart.run(workflow, "schedule")
     assert first.code == 0, first.log
-    pull = runner.project.pull
+    fixed = first.report["sweeps"][0]["buckets"]["first"]
     assert first.outputs | {"report-path": ""} == {
-        "status": "drained", "exit-code": "0", "fixed-count": "8", "remaining-count": "0", "held-count": "0",
+        "status": "drained", "exit-code": "0", "fixed-count": str(fixed), "remaining-count": "0", "held-count": "0",
         "cost-usd": "0.0000", "report-path": "", "pull-request-number": "1", "pull-request-numbers": "1",
-        "pull-request-url": f"{forge.url}/acme/widgets/pull/1", "pull-request-operation": "created",
-        "pull-request-head-sha": forge.hub.tip("sweeper/s"), "pull-request-branch": "sweeper/s",
+        "pull-request-url": f"{project.forge.url}/acme/widgets/pull/1", "pull-request-operation": "created",
+        "pull-request-head-sha": hub.tip("sweeper/ruff"), "pull-request-branch": "sweeper/ruff",
     }  # fmt: skip
-    assert "import ast" not in "".join(runner.project.files().values())
+    written = max(at for at, request in enumerate(hub.requests) if not request.startswith("GET "))
+    assert "GET /api/v3/repos/acme/widgets/pulls/1" in hub.requests[written:], "the head was not read back"
+    assert green(quickstart, "sweeper/ruff")
     assert "Pull request #1 created" in first.summary
-    assert "**8** fixed" in first.summary
-    assert len(first.report["sweeps"][0]["units"]) == 4
-    state = forge.hub.state()
-    second = runner.run(runner.example("scheduled.yml"), "schedule")
+    assert f"**{fixed}** fixed" in first.summary
+    assert f"**{fixed} findings fixed**" in project.pull.body
+
+    before = hub.state()
+    second = quickstart.run(workflow, "schedule")
     assert second.code == 0, second.log
     assert second.outputs["pull-request-operation"] == "none"
     assert second.outputs["pull-request-head-sha"] == first.outputs["pull-request-head-sha"]
-    after = forge.hub.state()
-    assert (after["branches"], after["pulls"]) == (state["branches"], state["pulls"])
+    after = hub.state()
+    assert json.dumps([after["branches"], after["pulls"]]) == json.dumps([before["branches"], before["pulls"]])
+    asked = after["requests"][len(before["requests"]) :]
+    assert {request.split()[0] for request in asked} == {"GET"}, "something was written"
     assert "landed" not in second.log, "a unit was attempted again"
-    assert pull.body == runner.project.pull.body
+
+    # Somebody takes what there is by hand and goes on with the branch; then there are new findings.
+    who = ("-c", "user.name=Human", "-c", "user.email=human@example.invalid")
+    taken = hub.git(*who, "commit-tree", "sweeper/ruff^{tree}", "-p", "main", "-m", "Taken by hand")
+    hub.git("update-ref", "refs/heads/main", taken)
+    hub.commit_on("main", "larder/late.py", "import os\n\nLATE = 1\n", "New findings")
+    theirs = hub.commit_on("sweeper/ruff", "larder/rates.py", '"""By hand."""\n\nRATE = 3\n', "A person's")
+    third = quickstart.run(workflow, "schedule")
+    assert third.code == 0, third.log
+    assert third.outputs["fixed-count"] == "1"
+    assert (third.outputs["pull-request-number"], third.outputs["pull-request-operation"]) == ("1", "updated")
+    head = third.outputs["pull-request-head-sha"]
+    assert head == hub.tip("sweeper/ruff") == project.pull.last_head
+    own = hub.git("log", "--format=%s", "--first-parent", f"{theirs}..{head}").splitlines()
+    assert own == ["ruff: fix larder/late.py", "Merge the base into sweeper/ruff"]
+    assert green(quickstart, "sweeper/ruff")
+    said = "sweeper/ruff has commits that are not ours: they stay, and ours go on top of them"
+    assert said in third.log
+    assert said in project.pull.body
+    assert len(hub.pulls) == 1
+
+
+def green(runner: Runner, branch: str) -> bool:
+    """Check and tests of the quickstart on a branch of the forge, without sweeper."""
+    into = runner.folder / f"judged-{time.monotonic_ns()}"
+    runner.project.forge.hub.git("worktree", "add", "-q", "--detach", str(into), branch)
+    programs = Path(sys.executable).parent
+    for words in (["ruff", "check", "-q", "--no-cache", "."], ["pytest", "-q"]):
+        if subprocess.run([programs / words[0], *words[1:]], cwd=into, check=False, capture_output=True).returncode:
+            return False
+    return True
 
 
 def test_a_pull_request_from_a_fork_gets_a_plan_and_nothing_else(runner: Runner) -> None:

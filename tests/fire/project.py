@@ -58,10 +58,13 @@ class Project:
 
     def __init__(self, folder: Path, files: int = 4) -> None:
         self.folder = folder
-        (folder / "pkg").mkdir(parents=True)
-        (folder / "ruff.toml").write_text('lint.select = ["F401"]\n')
+        self._make(files)
+
+    def _make(self, files: int) -> None:
+        (self.folder / "pkg").mkdir(parents=True)
+        (self.folder / "ruff.toml").write_text('lint.select = ["F401"]\n')
         for number in range(files):
-            (folder / "pkg" / f"m{number}.py").write_text(DIRTY.format(number))
+            (self.folder / "pkg" / f"m{number}.py").write_text(DIRTY.format(number))
         self.git("init", "-q", "-b", "main")
         self.commit()
 

@@ -7,7 +7,7 @@ import os
 import subprocess
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -183,13 +183,13 @@ class Hub:
         return pull.last_head
 
     def state(self) -> dict[str, Any]:
-        """Everything, for a test in another process."""
+        """Everything as it is now, for a test in another process and for a comparison with later."""
         for pull in self.pulls.values():
             self.head_of(pull)
         return {
             "branches": self.branches(),
-            "pulls": [vars(pull) for pull in self.pulls.values()],
-            "requests": self.requests,
+            "pulls": [asdict(pull) for pull in self.pulls.values()],
+            "requests": list(self.requests),
         }
 
     def __iter__(self) -> Iterator[Pull]:

@@ -247,7 +247,7 @@ def test_a_persons_commit_on_top_survives_every_later_push(play: Callable[[Scena
         assert (done.number, done.operation) == (1, "updated")
         assert subjects(forge) == ["s: fix pkg/m0.py", "s: fix pkg/m1.py", "A person's", "s: fix pkg/m2.py"]
         assert made.judged == [theirs]  # a tree that no gate had seen
-        assert "not ours on top of ours" in only(forge).body
+        assert "has commits that are not ours: they stay" in only(forge).body
         # The tip is ours again, but theirs lies below: a moved base must not rebuild the branch without it.
         forge.hub.commit_on("main", "README.md", "moved\n")
         run = await made.ended(await made.round(run, {"pkg/m3.py": CLEAN}))
@@ -261,6 +261,44 @@ def test_a_persons_commit_on_top_survives_every_later_push(play: Callable[[Scena
         await made.publish(following)
         assert content(forge, "pkg/m0.py") == "VALUE = 2"
         assert content(forge, "other/z.py") == "VALUE = 1"
+
+    play(scenario)
+
+
+def test_a_new_run_on_a_moved_base_adds_only_what_is_new_to_a_persons_branch(
+    play: Callable[[Scenario], None], forge: Forge
+) -> None:
+    """A unit's steps are made once more; none fits what the former run has finished, and the whole is there."""
+    step, late = b"import sys\n\n\nVALUE = 1\n", {"pkg/late.py": CLEAN}
+
+    async def scenario(made: Made) -> None:
+        await made.publish(await made.ended(await made.round(await made.run({"pkg/m0.py": step}), TWO)))
+        theirs = forge.hub.commit_on("sweeper/s", "notes.txt", "theirs\n", "A person's")
+        moved = forge.hub.commit_on("main", "pkg/late.py", DIRTY.decode(), "Moved")
+        made.project.git("fetch", "--quiet", forge.clone.replace("://", f"://x:{TOKEN}@"), "main")
+        run = await made.run({"pkg/m0.py": step, **late}, base=moved)
+        (draft,) = await made.publish(run)
+        assert re.search(r"- `pkg/m0.py`: `conflicts in pkg/m0.py; ", only(forge).body)
+        run = await made.ended(await made.round(run, TWO))
+        (done,) = await made.publish(run)
+        assert (draft.number, done.number, len(forge.hub.pulls)) == (1, 1, 1)
+        own = forge.hub.git("log", "--first-parent", "--format=%s", f"{theirs}..sweeper/s").splitlines()
+        assert own == ["s: fix pkg/late.py", "Merge the base into sweeper/s"]
+        for path in (*TWO, *late):
+            assert content(forge, path) == "VALUE = 1"
+        body = only(forge).body
+        assert "not on this branch" not in body
+        assert "the base was merged into the branch" in body
+        assert "has commits that are not ours: they stay" in body
+        state = forge.hub.state()
+        (same,) = await made.publish(run)
+        assert same.operation == "none"
+        assert forge.hub.state() | {"requests": 0} == state | {"requests": 0}
+        # what somebody takes back stays so
+        forge.hub.commit_on("sweeper/s", "pkg/m1.py", DIRTY.decode(), "Not that one")
+        await made.publish(await made.ended(await made.round(run, {"pkg/m2.py": CLEAN})))
+        assert content(forge, "pkg/m1.py") == DIRTY.decode().strip()
+        assert content(forge, "pkg/m2.py") == "VALUE = 1"
 
     play(scenario)
 

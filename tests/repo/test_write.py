@@ -234,6 +234,28 @@ def test_replay_and_merge(tmp_path: Path) -> None:
     run(made, work)
 
 
+def test_what_is_replayed_is_one_change_and_nothing_that_it_stands_on(tmp_path: Path) -> None:
+    made = project(tmp_path / "p", {"a.py": b"1\n2\n3\n4\n5\n", "b.py": b"b\n"})
+    base = made.head
+
+    async def work(repo: Repo) -> None:
+        first = await repo.write_change(base, [Change("b.py", b"B\n")], "1", "refs/sweeper/r/a/1", 1.0)
+        second = await repo.write_change(first, [Change("a.py", b"one\n2\n3\n4\n5\n")], "2", "refs/sweeper/r/a/2", 1.0)
+        third = await repo.write_change(second, [Change("a.py", b"one\n2\n3\n4\nV\n")], "3", "refs/sweeper/r/a/3", 1.0)
+        # where a.py has changed as well, lines are merged: b.py and the first line stay as they are there
+        moved = await repo.write_change(
+            base, [Change("a.py", b"1\n2\nthree\n4\n5\n"), Change("b.py", b"else\n")], "m", "refs/sweeper/r/m/1", 1.0
+        )
+        tree = await repo.replay(third, moved)
+        assert isinstance(tree, str)
+        assert made.show(tree, "a.py") == b"1\n2\nthree\n4\nV\n"
+        assert made.show(tree, "b.py") == b"else\n"
+        here = await repo.write_change(base, [Change("a.py", b"1\n2\n3\n4\nfive\n")], "h", "refs/sweeper/r/h/1", 1.0)
+        assert await repo.replay(third, here) == Conflict(("a.py",))
+
+    run(made, work)
+
+
 NAMES = st.lists(st.sampled_from(["a", "b", "c", "d-e", "d", "d.x"]), min_size=1, max_size=3).map("/".join)
 TREES = st.dictionaries(NAMES, st.binary(max_size=3), max_size=8)
 
