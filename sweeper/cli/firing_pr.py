@@ -33,6 +33,8 @@ async def publish(
             await event.guard(event.event_of(console.environ), repo, "HEAD", trusted=trusted)
             async with wiring.entered(repo, config) as ledger, AsyncExitStack() as stack:
                 runs = await _runs(ledger, names, repo)
+                for run in runs:
+                    await _expect(run, ledger, repo)
                 parser = Parser()
                 stack.push_async_callback(parser.aclose)
                 way = publishing.publisher(repo, ledger, config, console, parser=parser)
@@ -61,6 +63,19 @@ async def _runs(ledger: Ledger, names: Sequence[str], repo: Repo) -> list[Run]:
     if not runs:
         raise ConfigError(f"no sweep was run in {repo.top} yet", hint="`sweeper run --pull-request` starts one")
     return runs
+
+
+async def _expect(run: Run, ledger: Ledger, repo: Repo) -> None:
+    """Raises ConfigError where a run's commits are missing: the ledger came from another clone, they did not."""
+    missing = [commit for commit in dict.fromkeys((run.base, run.tip)) if commit and not await repo.remotes.has(commit)]
+    if not missing:
+        return
+    branch = (await ledger.notes(run.id)).get("branch", "")
+    bring = f"bring them here (git fetch THAT_CLONE {branch}), or " if branch else ""
+    raise ConfigError(
+        f"run {run.id} of sweep {run.sweep!r} has commits that are not in this clone, such as {missing[-1][:12]}",
+        hint=f"say `sweeper pr` in the clone where it ran; {bring}begin a new run here: sweeper run --pull-request",
+    )
 
 
 class _Late:

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import re
+import shutil
+import subprocess
+import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -668,6 +672,35 @@ def test_b23_a_signing_program_that_fails_is_said_and_bounded(
             await made.publish(await made.run(TWO))
         assert "NOT signed" in made.everything_said()
         assert "NOT signed" in only(forge).body
+
+    play(scenario)
+
+
+def test_a_ledger_without_its_commits_is_no_internal_error_and_names_the_way_out(
+    play: Callable[[Scenario], None], forge: Forge, tmp_path: Path
+) -> None:
+    async def scenario(made: Made) -> None:
+        run = await made.ended(await made.run(TWO))
+        await made.ledger.note(run.id, "branch", "sweeper/s")
+        made.project.git("update-ref", "refs/heads/sweeper/s", run.tip)
+        other = tmp_path / "other"
+        secret = forge.clone.replace("://", f"://x:{TOKEN}@")
+        made.project.git("clone", "--quiet", secret, str(other))
+        shutil.copytree(made.repo.state, other / ".git" / "sweeper", symlinks=True)
+        words = [Path(sys.executable).parent / "sweeper", "pr"]
+        env = {**os.environ, "GITHUB_SERVER_URL": forge.url, "GITHUB_TOKEN": TOKEN}
+
+        def call(*given: str | Path) -> subprocess.CompletedProcess[str]:
+            return subprocess.run(given, cwd=other, env=env, capture_output=True, text=True, check=False)
+
+        refused = call(*words)
+        assert refused.returncode == 2, refused.stderr
+        assert f"has commits that are not in this clone, such as {run.tip[:12]}" in refused.stderr
+        assert "git fetch THAT_CLONE sweeper/s" in refused.stderr
+        assert list(forge.hub.branches()) == ["main"]
+        call("git", "fetch", "-q", made.project.top, "sweeper/s")
+        done = call(*words)
+        assert (done.returncode, only(forge).last_head) == (0, run.tip), done.stderr
 
     play(scenario)
 
