@@ -23,6 +23,7 @@ from sweeper.unmuted import Unmuted
 from sweeper.verify import look
 
 NOBODY: Mapping[str, Unit] = {}
+TOGETHER = "fixed only together with others"
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,7 +243,7 @@ class Gate:
         if verdict.red or not left:
             return verdict
         lines = tuple(_describe(finding, "remains") for finding in left[:MAX_LINES])
-        return replace(verdict, red=True, reason="fixed only together with others", lines=lines, tests=None)
+        return replace(verdict, red=True, reason=TOGETHER, lines=lines, tests=None)
 
     def _next_index(self) -> int:
         self._index += 1

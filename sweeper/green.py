@@ -12,7 +12,7 @@ from sweeper.bisect import GREEN, RED, Culprits, GateBroken, Verdict, find_culpr
 from sweeper.gate import Gate, TreeVerdict, first_of
 from sweeper.ground import Ground, Workshop, prepare, stand_on
 from sweeper.merge import Merged, merge
-from sweeper.records import Change
+from sweeper.records import Change, Unit
 from sweeper.steady import MOST_GROUND_LOOKS
 from sweeper.suite import TestBase, test_base
 
@@ -25,11 +25,15 @@ UNCHANGED = TreeVerdict(False)  # of the ground itself: green, and nothing is le
 
 
 class Piece(NamedTuple):
-    """One verified change: what `commit` changes against its parent. `message`: of its commit on the branch."""
+    """One verified change: what `commit` changes against its parent. `message`: of its commit on the branch.
+
+    `held`: its unit, where that was verified together with others only: the tree may have none of its findings.
+    """
 
     key: str
     commit: str
     message: str
+    held: Unit | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +157,11 @@ async def _changes(workshop: Workshop, ground: Ground, merged: Merged) -> tuple[
     return tuple(await workshop.repo.changes_between(ground.commit, merged.tip))
 
 
+def claims(pieces: Sequence[Piece]) -> dict[str, Unit]:
+    """Whom the gate holds to what they were fixed of, by key."""
+    return {piece.key: piece.held for piece in pieces if piece.held}
+
+
 class Judge:
     """Judges changes on another commit than a round's: on a base that moved, on somebody's commits, a part alone."""
 
@@ -168,6 +177,7 @@ class Judge:
             if onto not in self._grounds:
                 ground = await stand_on(self._workshop, onto, ELSEWHERE + len(self._grounds))
                 self._grounds[onto] = (ground, await test_base(self._workshop, ground))
-            gate = Gate(self._workshop, *self._grounds[onto], ELSEWHERE + len(self._grounds) + len(self._known))
+            number = ELSEWHERE + len(self._grounds) + len(self._known)
+            gate = Gate(self._workshop, *self._grounds[onto], number, claims(pieces))
             self._known[key] = await merge_green(self._workshop, gate, pieces)
         return self._known[key]

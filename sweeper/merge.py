@@ -19,7 +19,10 @@ class Merged:
     conflicts: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
 
-async def merge(repo: Repo, tip: str, verified: Sequence[tuple[str, str, str]]) -> Merged:
+Verified = tuple[str, str, str] | tuple[str, str, str, object]  # the fourth is the gate's
+
+
+async def merge(repo: Repo, tip: str, verified: Sequence[Verified]) -> Merged:
     """Put verified changes on top of `tip`, in the order given: (unit key, commit on the round's base, message).
 
     Equal arguments give an equal tip: a commit's time is its unit's, never before its parent's. Nothing is moved
@@ -29,7 +32,7 @@ async def merge(repo: Repo, tip: str, verified: Sequence[tuple[str, str, str]]) 
     empty: list[str] = []
     conflicts: dict[str, tuple[str, ...]] = {}
     at = await repo.commit_of(tip)
-    for key, commit, message in verified:
+    for key, commit, message, *_ in verified:
         tree = await repo.replay(commit, tip)
         if isinstance(tree, Conflict):
             conflicts[key] = tree.paths

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from sweeper.gate import Gate, TreeVerdict
-from sweeper.green import Piece, merge_green
+from sweeper.green import Piece, claims, merge_green
 from sweeper.ground import Ground, Workshop
 from sweeper.ledger.contract import AttemptRow, Ledger, Run
 from sweeper.records import CheckResult, Evidence, Kind, Outcome, Unit
@@ -62,9 +62,16 @@ async def close_round(workshop: Workshop, ground: Ground, ledger: Ledger, run: R
     again. Raises SandboxFailed if the gate can't run.
     """
     waiting = [Waiting(q.unit, attempt) async for q, attempt in ledger.verified(run.id)]
-    together = {unit.key: unit.unit for unit in waiting if unit.outcome.evidence.together > 1}
-    gate = Gate(workshop, ground, tests, run.round, together)
-    pieces = [Piece(unit.key, unit.outcome.commit, _message(workshop, unit)) for unit in waiting]
+    pieces = [
+        Piece(
+            unit.key,
+            unit.outcome.commit,
+            _message(workshop, unit),
+            unit.unit if unit.outcome.evidence.together > 1 else None,
+        )
+        for unit in waiting
+    ]
+    gate = Gate(workshop, ground, tests, run.round, claims(pieces))
     green = await merge_green(workshop, gate, pieces)
     merged, culprits = green.merged, green.culprits
     sent_on = []

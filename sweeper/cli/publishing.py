@@ -75,10 +75,11 @@ async def publisher(
     console.say(f"pull request: {address.full} on {address.host}, token from {token.source}")
     forge: Forge = GitHub(address, token, say=console.say)
     remote: Upstream = repo.remotes.at(url, for_push)
-    sheets = None
+    records, sheets = Records(ledger, kept=not paper), None
     if paper:
         forge = sheets = PaperForge(forge if token.value else None, console.say)
-        remote = PaperRemote(remote, sheets, repo, console.say)
+        target = chosen.base or (await repo.remotes.current_branch() if base == "HEAD" else base)
+        remote = PaperRemote(remote, sheets, repo, records, console.say, remote=chosen.remote, base=target)
     made = Publisher(
         repo,
         ledger,
@@ -88,7 +89,7 @@ async def publisher(
         say=console.say,
         base=base,
         parser=parser,
-        records=Records(ledger, kept=not paper),
+        records=records,
     )
     try:
         yield Way(made, tuple(filter(None, (token.value, password))), repo, sheets)

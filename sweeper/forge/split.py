@@ -1,6 +1,6 @@
 """One run into several pull requests: by owners, directory, rule or number of files. Pure.
 
-Changes that share a path stay together, so that each part is complete by itself.
+Changes that share a path or a bond stay together, so that each part is complete by itself.
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ OWNERS_OF = Callable[[str], Sequence[str]]
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One change. `paths` is never empty."""
+    """One change. `paths` is never empty. `bond`: those with an equal one, but "", stay together as well."""
 
     id: str
     paths: tuple[str, ...]
     rules: tuple[str, ...] = ()
+    bond: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +68,8 @@ def slug(label: str) -> str:
 
 
 def _clusters(items: Sequence[Item]) -> list[list[Item]]:
-    """Items that share a path, directly or through others, in the order of their first ones."""
-    home: dict[str, int] = {}  # path -> an item that has it
+    """Items that share a path or a bond, directly or through others, in the order of their first ones."""
+    home: dict[tuple[str, bool], int] = {}  # path, or bond -> an item that has it
     parent = list(range(len(items)))
 
     def root(at: int) -> int:
@@ -78,8 +79,9 @@ def _clusters(items: Sequence[Item]) -> list[list[Item]]:
         return at
 
     for number, item in enumerate(items):
-        for path in item.paths:
-            one, other = root(home.setdefault(path, number)), root(number)
+        ties = [(path, False) for path in item.paths] + ([(item.bond, True)] if item.bond else [])
+        for tie in ties:
+            one, other = root(home.setdefault(tie, number)), root(number)
             parent[max(one, other)] = min(one, other)
     found: dict[int, list[Item]] = {}
     for number, item in enumerate(items):

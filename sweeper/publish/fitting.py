@@ -25,7 +25,7 @@ class Fit:
 
 def put(pieces: Sequence[Piece]) -> list[green.Piece]:
     """The pieces as the gate knows them: a piece's key is its commit."""
-    return [green.Piece(piece.commit, piece.commit, piece.message) for piece in pieces]
+    return [green.Piece(piece.commit, piece.commit, piece.message, piece.held) for piece in pieces]
 
 
 async def fit(repo: Repo, start: str, pieces: Sequence[Piece], *, base: str, branch: str) -> Fit:

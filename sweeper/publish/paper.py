@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from sweeper.errors import ForgeFailed
 from sweeper.forge import marker
 from sweeper.forge.contract import Extras, Forge, Published, PullRequest, Rendered, Rights, Wanted
+from sweeper.publish.record import Records
 from sweeper.publish.upstream import Upstream
 from sweeper.repo import Repo
 
@@ -90,10 +91,19 @@ class PaperForge:
 
 
 class PaperRemote:
-    """Looks and fetches; a push only says what would be on the branch. Where looking fails, the branches here count."""
+    """Looks and fetches; a push only says what would be on the branch.
 
-    def __init__(self, real: Upstream, forge: PaperForge, repo: Repo, say: Callable[[str], None]) -> None:
-        self._real, self._forge, self._repo, self._say = real, forge, repo, say
+    Where looking fails, a branch is taken to be where it was when it was last fetched, or where we have pushed it
+    since; what neither tells is taken not to be there. `remote`: its name here. `base`: the branch to merge into, which
+    stands in for the remote's where that was never fetched.
+    """
+
+    def __init__(
+        self, real: Upstream, forge: PaperForge, repo: Repo, records: Records, say: Callable[[str], None], *,
+        remote: str, base: str,
+    ) -> None:  # fmt: skip
+        self._real, self._forge, self._repo, self._records, self._say = real, forge, repo, records, say
+        self._remote, self._base = remote, base
         self._closed = False
         self.url = real.url
 
@@ -103,10 +113,21 @@ class PaperRemote:
             try:
                 return await self._real.heads(names)
             except ForgeFailed as problem:
-                self._say(f"pull request: a real run would end here: {problem}; the branches here are taken for its")
+                self._say(
+                    f"pull request: a real run would end here: {problem}; its branches are taken to be where they were "
+                    "last fetched or pushed from here"
+                )
                 self._closed = True
-        here = {name: await self._repo.branch(name) for name in names}
-        return {name: commit for name, commit in here.items() if commit}
+        pushed = await self._records.tips()
+        found = {name: await self._last(name, pushed.get(name, "")) for name in names}
+        return {name: commit for name, commit in found.items() if commit}
+
+    async def _last(self, name: str, pushed: str) -> str:
+        fetched = await self._repo.remotes.tracked(self._remote, name)
+        if pushed and await self._repo.remotes.has(pushed):
+            # our own push moves no remote-tracking branch: only one that has ours in it is newer
+            return fetched if fetched and await self._repo.descends(fetched, pushed) else pushed
+        return fetched or (await self._repo.branch(name) or "" if name == self._base else "")
 
     async def fetch(self, branch: str) -> None:
         await self._real.fetch(branch)
@@ -145,11 +166,5 @@ async def render(published: Sequence[Published], forge: PaperForge, repo: Repo) 
 
 async def _commits(repo: Repo, tip: str, onto: str) -> list[tuple[str, str]]:
     """(commit, subject) on the branch beyond `onto`, the oldest first."""
-    found: list[tuple[str, str]] = []
-    while tip != onto and len(found) < MOST:
-        commit = await repo.commit_of(tip)
-        found.append((tip, commit.message.split("\n", 1)[0]))
-        if not commit.parents:
-            break
-        tip = commit.parents[0]
-    return found[::-1]
+    line = await repo.beyond(tip, onto, MOST)
+    return [(commit, (await repo.commit_of(commit)).message.split("\n", 1)[0]) for commit in line]

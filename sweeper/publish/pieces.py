@@ -19,7 +19,8 @@ MOST = 100_000  # commits of one run
 class Piece:
     """One verified change. `commit`: on the run's branch; `paths`: what it changes there, if that was asked.
 
-    `before` and `after`: findings of the unit's files when it was verified.
+    `before` and `after`: findings of the unit's files when it was verified. `batch`: the check that judged it together
+    with others, `held` then the unit as it was given; "" and None for one that was judged alone.
     """
 
     commit: str
@@ -32,6 +33,8 @@ class Piece:
     paths: tuple[str, ...]
     message: str
     reviews: tuple[str, ...] = ()
+    batch: str = ""
+    held: Unit | None = None
 
 
 async def pieces_of(run: Run, repo: Repo, ledger: Ledger, *, paths: bool) -> list[Piece]:
@@ -53,6 +56,7 @@ async def pieces_of(run: Run, repo: Repo, ledger: Ledger, *, paths: bool) -> lis
         key, number = trailers["Unit"], int(trailers.get("Attempt", "0"))
         unit, landed = units.get(key), rows.get((key, number))
         outcome = landed.outcome if landed else None
+        batched = outcome is not None and outcome.evidence.together > 1
         found.append(
             Piece(
                 commit=at,
@@ -65,6 +69,8 @@ async def pieces_of(run: Run, repo: Repo, ledger: Ledger, *, paths: bool) -> lis
                 paths=tuple(await repo.paths_of(at)) if paths else (),
                 message=commit.message,
                 reviews=outcome.reviews if outcome else (),
+                batch=outcome.evidence.checks[-1] if outcome and batched and outcome.evidence.checks else "",
+                held=unit if batched else None,
             )
         )
         (at,) = commit.parents

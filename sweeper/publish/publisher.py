@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
 import anyio
@@ -17,10 +17,12 @@ from sweeper.forge.contract import Forge, Published, Rights
 from sweeper.forge.github import ACTIONS_BOT
 from sweeper.forge.split import Item, Share, split
 from sweeper.forge.story import Part
+from sweeper.gate import TOGETHER
 from sweeper.ledger.contract import Ledger, Run
 from sweeper.ownership import owners_of
 from sweeper.publish import where
 from sweeper.publish.branching import Branched, Branching
+from sweeper.publish.fitting import put
 from sweeper.publish.line import Judge
 from sweeper.publish.opening import UNDER_WAY, Opening
 from sweeper.publish.pieces import Piece, pieces_of
@@ -129,8 +131,8 @@ class Publisher:
     async def _branches(self, run: Run, judge: Judge) -> tuple[list[Branched], list[str]]:
         """Every part's branch pushed, and what is to be said of the base."""
         pieces = await pieces_of(run, self._repo, self._ledger, paths=self._config.split != "none")
-        shares = await self._shares(run, pieces)
         onto, notes = await self._onto(run)
+        shares = await self._shares(run, pieces, onto, judge)
         pulls = await self._forge.find()
         parts = []
         for share in shares:
@@ -140,15 +142,27 @@ class Publisher:
                 parts.append(part)
         return parts, notes
 
-    async def _shares(self, run: Run, pieces: Sequence[Piece]) -> list[Share]:
-        items = [Item(piece.commit, piece.paths, piece.rules) for piece in pieces]
-        if self._config.split != "owners":
-            return split(items, self._config.split)
-        paths = sorted({path for item in items for path in item.paths})
+    async def _shares(self, run: Run, pieces: Sequence[Piece], onto: str, judge: Judge) -> list[Share]:
+        owners = await self._owners(run, pieces) if self._config.split == "owners" else {}
+        bonds: set[str] = set()
+        while True:
+            items = [
+                Item(piece.commit, piece.paths, piece.rules, piece.batch if piece.batch in bonds else "")
+                for piece in pieces
+            ]
+            shares = split(items, self._config.split, lambda path: owners.get(path, ()))
+            more = await _needed(shares, pieces, onto, judge)
+            if not more - bonds:
+                return shares
+            bonds |= more
+            self._say(f"{run.sweep}: changes that hold only together stay in one part")
+
+    async def _owners(self, run: Run, pieces: Sequence[Piece]) -> Mapping[str, Sequence[str]]:
+        paths = sorted({path for piece in pieces for path in piece.paths})
         ownership = await owners_of(self._repo, self._parser, run.base, paths)
         for note in ownership.notes:
             self._say(f"{run.sweep}: {note}")
-        return split(items, "owners", lambda path: ownership.of.get(path, ()))
+        return ownership.of
 
     async def _onto(self, run: Run) -> tuple[str, list[str]]:
         """The commit that the branch is to stand on, and what there is to say of it."""
@@ -195,6 +209,24 @@ class Publisher:
                     )
                 )
         return closed
+
+
+async def _needed(shares: Sequence[Share], pieces: Sequence[Piece], onto: str, judge: Judge) -> set[str]:
+    """Checks of several changes that the split tears apart, although a part of them is not fixed without the rest.
+
+    The judge knows a part again when its branch is built.
+    """
+    found: set[str] = set()
+    for share in shares:
+        own = _own(share, pieces)
+        torn = {piece.batch for piece in own if piece.batch} & {
+            piece.batch for piece in pieces if piece.commit not in share.ids
+        }
+        if torn:
+            culprits = (await judge(onto, put(own))).culprits
+            blamed = {key for key, verdict in culprits.items() if verdict.reason == TOGETHER}
+            found |= {piece.batch for piece in own if piece.commit in blamed} & torn
+    return found
 
 
 def _own(share: Share, pieces: Sequence[Piece]) -> list[Piece]:

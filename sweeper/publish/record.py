@@ -64,6 +64,15 @@ class Records:
                 shared |= put if record.shared else set()
         return heads, shared
 
+    async def tips(self) -> dict[str, str]:
+        """Branch -> the commit that we are certain to have put there last, whichever the sweep."""
+        found: dict[str, str] = {}
+        for run in await self._ledger.runs(limit=RUNS):
+            for record in (await self.of(run)).values():
+                if sure := record.head if record.source else record.previous:
+                    found.setdefault(record.branch, sure)
+        return found
+
     async def runs(self, sweep: str) -> Sequence[str]:
         """The ids of a sweep's runs."""
         return [run.id for run in await self._ledger.runs(limit=1000, sweep=sweep)]

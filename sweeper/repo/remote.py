@@ -125,6 +125,14 @@ class Remotes:
         code, out = await self._answer("symbolic-ref", "--quiet", "--short", "HEAD", codes=(0, 1, 128))
         return "" if code else os.fsdecode(out).strip()
 
+    async def tracked(self, remote: str, branch: str) -> str:
+        """Where a remote's branch was when it was last fetched, "" if it never was; `remote`: its name."""
+        ref = f"refs/remotes/{remote}/{branch}"
+        code, out = await self._answer(
+            "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}", codes=(0, 1, 128)
+        )
+        return "" if code else os.fsdecode(out).strip()
+
     async def has(self, commit: str) -> bool:
         """Whether a commit is here already."""
         return (await self._answer("cat-file", "-e", f"{commit}^{{commit}}", codes=(0, 1, 128)))[0] == 0

@@ -21,7 +21,7 @@ from sweeper.forge.client import Client
 from sweeper.forge.contract import Published
 from sweeper.forge.github import GitHub
 from sweeper.forge.token import Token
-from sweeper.gate import TreeVerdict
+from sweeper.gate import TOGETHER, TreeVerdict
 from sweeper.green import Green, Piece
 from sweeper.ledger import make_owner, open_ledger
 from sweeper.ledger.contract import Ledger, Queued, Run
@@ -40,7 +40,8 @@ NOTES = {"config": {"ladder": [{"run": "ruff check --fix {files}"}]}, "check": [
 
 @dataclass
 class Made:
-    """One machine: a clone with its own ledger. `red`: titles of units that break the gate elsewhere."""
+    """One machine: a clone with its own ledger. `red`: titles of units that break the gate elsewhere; `bonded`: those
+    of which none is fixed without all."""
 
     project: Project
     forge: Forge
@@ -51,6 +52,7 @@ class Made:
     said: list[str] = field(default_factory=list)
     waits: list[float] = field(default_factory=list)
     red: set[str] = field(default_factory=set)
+    bonded: set[str] = field(default_factory=set)
     judged: list[str] = field(default_factory=list)
     token: str = TOKEN
     now: float = 0.0
@@ -68,9 +70,9 @@ class Made:
 
     async def round(
         self, run: Run, fixes: dict[str, bytes], *, rules: Sequence[str] = ("F401",), reviews: tuple[str, ...] = (),
-        held: Sequence[str] = (), title: str = "",
+        held: Sequence[str] = (), title: str = "", batch: str = "",
     ) -> Run:  # fmt: skip
-        """One more round of a run; its tip moved."""
+        """One more round of a run; its tip moved. `batch`: the check that judged its units together."""
         number = run.round + 1
         paths = [*fixes, *held]
         units = [
@@ -101,6 +103,8 @@ class Made:
             ref = f"refs/sweeper/{run.id}/{unit.key}/{row.number}"
             commit = await self.repo.write_change(run.tip, [change], "captured", ref, 1000.0)
             evidence = Evidence(("ruff", "check"), 0, "", (), len(rules), 0)
+            if batch:
+                evidence = dataclasses.replace(evidence, checks=(batch,), together=len(fixes))
             outcome = Outcome(unit.key, row.number, 0, Kind.FIXED, run.tip, commit, evidence, reviews=reviews)
             await self.ledger.land(claim, outcome, UnitState.VERIFIED, number)
             trailers = [f"Sweeper-Unit: {unit.key}", f"Sweeper-Attempt: {row.number}", "Sweeper-Rung: 0"]
@@ -137,8 +141,15 @@ class Made:
     async def green(self, onto: str, pieces: Sequence[Piece]) -> Green:
         """The gate elsewhere: everything that merges is green, but for the red."""
         self.judged.append(onto)
-        kept = [piece for piece in pieces if not any(f"fix {title}\n" in piece.message for title in self.red)]
-        out = {piece.key: TreeVerdict(True, "tests") for piece in pieces if piece not in kept}
+
+        def titled(titles: set[str]) -> list[Piece]:
+            return [piece for piece in pieces if any(f"fix {title}\n" in piece.message for title in titles)]
+
+        out = {piece.key: TreeVerdict(True, "tests") for piece in titled(self.red)}
+        alone = [piece for piece in titled(self.bonded) if piece.held]
+        if len(alone) < len(self.bonded):
+            out |= {piece.key: TreeVerdict(True, TOGETHER) for piece in alone}
+        kept = [piece for piece in pieces if piece.key not in out]
         return Green(await merge(self.repo, onto, kept), TreeVerdict(False), out)
 
     def everything_said(self) -> str:

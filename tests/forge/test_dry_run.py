@@ -58,7 +58,7 @@ def test_without_a_token_nothing_is_asked_and_the_text_is_still_there(project: C
     project.settle()
     ended = project.call("run", "--dry-run=pr", token="")
     assert "there is no token" in ended.err
-    assert "the branches here are taken for its" in ended.err
+    assert "taken to be where they were last fetched or pushed from here" in ended.err
     assert ended.code == 0
     assert "s: fix pkg/m0.py" in ended.out
     assert "8 findings fixed" in ended.out

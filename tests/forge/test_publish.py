@@ -15,8 +15,12 @@ from typing import Any
 import anyio
 import pytest
 
+from sweeper.config import PullRequestConfig
 from sweeper.errors import DispatcherBusy, ForgeFailed
 from sweeper.forge import marker
+from sweeper.publish.paper import PaperForge, PaperRemote, render
+from sweeper.publish.publisher import Publisher
+from sweeper.publish.record import Records
 from tests.forge.hub import Pull
 from tests.forge.made import CLEAN, DIRTY, Made, machine
 from tests.forge.server import BOT_TOKEN, TOKEN, Forge
@@ -555,6 +559,28 @@ def test_a_part_that_is_red_by_itself_loses_its_culprit(play: Callable[[Scenario
     play(scenario)
 
 
+@pytest.mark.parametrize("bonded", [True, False])
+def test_what_is_fixed_only_together_stays_in_one_part(
+    play: Callable[[Scenario], None], forge: Forge, bonded: bool
+) -> None:
+    async def scenario(made: Made) -> None:
+        made.bonded = {"pkg/m0.py", "other/z.py"} if bonded else set()
+        run = await made.run({"pkg/m0.py": CLEAN, "other/z.py": CLEAN}, batch="c1")
+        run = await made.ended(await made.round(run, {"pkg/m1.py": CLEAN, "pkg/m2.py": CLEAN}, batch="c2"))
+        done = await made.publish(run, split="directory")
+        changed = [set(forge.hub.git("diff", "--name-only", f"main..{each.branch}").split()) for each in done]
+        rest = {"pkg/m1.py", "pkg/m2.py"}
+        if bonded:
+            assert changed == [{"pkg/m0.py", "other/z.py"}, rest]
+            assert "hold only together" in made.everything_said()
+        else:
+            assert changed == [{"pkg/m0.py", *rest}, {"other/z.py"}]
+        assert "not on this branch" not in "".join(pull.body for pull in forge.hub)
+        assert [each.operation for each in await made.publish(run, split="directory")] == ["none", "none"]
+
+    play(scenario)
+
+
 def test_auto_close_where_nothing_is_left_and_nobody_else_worked_on_it(
     play: Callable[[Scenario], None], forge: Forge
 ) -> None:
@@ -676,6 +702,39 @@ def test_b23_a_signing_program_that_fails_is_said_and_bounded(
     play(scenario)
 
 
+@pytest.mark.parametrize("fetched", [False, True])
+def test_on_paper_a_remote_that_cannot_be_asked_is_as_it_was_last_seen(
+    play: Callable[[Scenario], None], forge: Forge, fetched: bool
+) -> None:
+    async def scenario(made: Made) -> None:
+        run = await made.ended(await made.run(TWO))
+        await made.publish(run, commits="squash")
+        made.project.git("update-ref", "refs/heads/sweeper/s", run.tip)  # the branch here is not the one there
+        if fetched:
+            forge.hub.commit_on("sweeper/s", "notes.txt", "theirs\n", "A person's")
+            secret = forge.clone.replace("://", f"://x:{TOKEN}@")
+            made.project.git("fetch", "--quiet", secret, "refs/heads/*:refs/remotes/origin/*")
+        made.said.clear()
+        sheets, records = PaperForge(None, made.said.append), Records(made.ledger, kept=False)
+        nobody = made.repo.remotes.at("http://127.0.0.1:9/acme/widgets.git")
+        remote = PaperRemote(nobody, sheets, made.repo, records, made.said.append, remote="origin", base="main")
+        config = PullRequestConfig(commits="squash")
+        publisher = Publisher(
+            made.repo, made.ledger, sheets, remote, config, say=made.said.append, parser=made.parser, records=records
+        )
+        following = await made.ended(await made.run({**TWO, "pkg/m2.py": CLEAN}))
+        (paper,) = await publisher.publish(following, made.green)
+        assert paper.branch == "sweeper/s"
+        assert "last fetched or pushed from here" in made.everything_said()
+        assert ("commits that are not ours: they stay" in made.everything_said()) is fetched
+        (one,) = await render([paper], sheets, made.repo)
+        assert [subject for _, subject in one.commits] == (
+            ["s: fix F401 in 2 units", "A person's", "s: fix pkg/m2.py"] if fetched else ["s: fix F401 in 3 units"]
+        )
+
+    play(scenario)
+
+
 def test_a_ledger_without_its_commits_is_no_internal_error_and_names_the_way_out(
     play: Callable[[Scenario], None], forge: Forge, tmp_path: Path
 ) -> None:
@@ -687,19 +746,19 @@ def test_a_ledger_without_its_commits_is_no_internal_error_and_names_the_way_out
         secret = forge.clone.replace("://", f"://x:{TOKEN}@")
         made.project.git("clone", "--quiet", secret, str(other))
         shutil.copytree(made.repo.state, other / ".git" / "sweeper", symlinks=True)
-        words = [Path(sys.executable).parent / "sweeper", "pr"]
+        program = Path(sys.executable).parent / "sweeper"
         env = {**os.environ, "GITHUB_SERVER_URL": forge.url, "GITHUB_TOKEN": TOKEN}
 
         def call(*given: str | Path) -> subprocess.CompletedProcess[str]:
             return subprocess.run(given, cwd=other, env=env, capture_output=True, text=True, check=False)
 
-        refused = call(*words)
+        refused = call(program, "pr")
         assert refused.returncode == 2, refused.stderr
         assert f"has commits that are not in this clone, such as {run.tip[:12]}" in refused.stderr
         assert "git fetch THAT_CLONE sweeper/s" in refused.stderr
         assert list(forge.hub.branches()) == ["main"]
         call("git", "fetch", "-q", made.project.top, "sweeper/s")
-        done = call(*words)
+        done = call(program, "pr")
         assert (done.returncode, only(forge).last_head) == (0, run.tip), done.stderr
 
     play(scenario)

@@ -104,17 +104,22 @@ def test_a_broken_marker_is_none(line: str) -> None:
 
 
 PATHS = st.lists(st.sampled_from(["a/1", "a/2", "b/1", "b/2", "c", "d/e/f"]), min_size=1, max_size=3, unique=True)
-ITEMS = st.lists(st.tuples(PATHS, st.lists(st.sampled_from(["F401", "E501"]), max_size=2)), max_size=12)
+RULES = st.lists(st.sampled_from(["F401", "E501"]), max_size=2)
+ITEMS = st.lists(st.tuples(PATHS, RULES, st.sampled_from(["", "", "one", "two"])), max_size=12)
 HOW = st.sampled_from(["none", "owners", "directory", "rule", "max_files = 1", "max_files = 3"])
 
 
 @given(ITEMS, HOW)
-def test_parts_share_no_path_and_together_are_everything(rows: list[tuple[list[str], list[str]]], how: str) -> None:
-    items = [Item(str(number), tuple(paths), tuple(rules)) for number, (paths, rules) in enumerate(rows)]
+def test_parts_share_no_path_and_no_bond_and_together_are_everything(
+    rows: list[tuple[list[str], list[str], str]], how: str
+) -> None:
+    items = [Item(str(number), tuple(paths), tuple(rules), bond) for number, (paths, rules, bond) in enumerate(rows)]
     shares = split(items, how, lambda path: (f"@{path[0]}",))
     assert sorted(id for share in shares for id in share.ids) == sorted(item.id for item in items)
     paths = [{path for id in share.ids for path in items[int(id)].paths} for share in shares]
     assert sum(map(len, paths)) == len(set().union(*paths)) if paths else True
+    bonds = [{items[int(id)].bond for id in share.ids} - {""} for share in shares]
+    assert sum(map(len, bonds)) == len(set().union(*bonds)) if bonds else True
     assert len({share.slug for share in shares}) == len(shares)
     for share in shares:
         assert [int(id) for id in share.ids] == sorted(int(id) for id in share.ids)
