@@ -166,5 +166,5 @@ async def render(published: Sequence[Published], forge: PaperForge, repo: Repo) 
 
 async def _commits(repo: Repo, tip: str, onto: str) -> list[tuple[str, str]]:
     """(commit, subject) on the branch beyond `onto`, the oldest first."""
-    line = await repo.beyond(tip, onto, MOST)
+    line = await repo.remotes.beyond(tip, onto, MOST)
     return [(commit, (await repo.commit_of(commit)).message.split("\n", 1)[0]) for commit in line]

@@ -137,5 +137,11 @@ class Remotes:
         """Whether a commit is here already."""
         return (await self._answer("cat-file", "-e", f"{commit}^{{commit}}", codes=(0, 1, 128)))[0] == 0
 
+    async def beyond(self, tip: str, base: str, most: int) -> list[str]:
+        """The newest commits of a line that another one does not have, the oldest first. Raises GitFailed."""
+        words = ("rev-list", "--first-parent", f"--max-count={most}", tip, f"^{base}")
+        _, out = await self._answer(*words, codes=(0,))
+        return out.decode().split()[::-1]
+
     async def _answer(self, *words: str, codes: Sequence[int]) -> tuple[int, bytes]:
         return await to_thread.run_sync(lambda: self._git.answer(*words, codes=codes))

@@ -224,12 +224,6 @@ class Repo:
         code, _ = await to_thread.run_sync(lambda: self._private.answer(*words, codes=(0, 1)))
         return code == 0
 
-    async def beyond(self, tip: str, base: str, most: int) -> list[str]:
-        """The newest commits of a line that another commit does not have among its ancestors, the oldest first."""
-        words = ("rev-list", "--first-parent", f"--max-count={most}", tip, f"^{base}")
-        _, out = await to_thread.run_sync(lambda: self._private.answer(*words))
-        return out.decode().split()[::-1]
-
     async def commit_of(self, commit: str) -> Commit:
         """Tree, parents, time and message of a commit."""
         return await to_thread.run_sync(self._writer.commit, commit)
