@@ -10,6 +10,7 @@ import shlex
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from sweeper.forge import marker
 from sweeper.forge.story import Change, Left, Rule, Story
 from sweeper.report.escape import code, inert
 
@@ -35,8 +36,8 @@ def title(story: Story) -> str:
     return f"Fix {findings}{part}"[:TITLE]
 
 
-def body(story: Story, marker: str, limit: int = LIMIT) -> str:
-    """The text, `marker` being its first line. At most `limit` characters and bytes.
+def body(story: Story, mark: str, limit: int = LIMIT) -> str:
+    """The text, `mark` being its first line. At most `limit` characters and bytes.
 
     What does not fit is left out by whole sections, a section's details before the section itself, in the order of
     `_dropped`; what is left out is said in its place.
@@ -46,7 +47,7 @@ def body(story: Story, marker: str, limit: int = LIMIT) -> str:
 
     def text() -> str:
         parts = [sections[name].forms[form] for name, form in shown.items()]
-        return "\n\n".join([marker, *filter(None, parts)]) + "\n"
+        return "\n\n".join([mark, *filter(None, parts)]) + "\n"
 
     result = text()
     for name in _dropped(sections):
@@ -188,6 +189,17 @@ def _again(story: Story) -> str:
 
 def _forms(lines: Sequence[str], what: str) -> tuple[str, ...]:
     return ("\n".join(lines), f"({len(lines):,} lines of {what} are left out: too long)") if lines else ("",)
+
+
+def within(old: str, ours: Callable[[int], str]) -> str:
+    """The whole text: what a person wrote above and below our last one, `old`, stays around the new one.
+
+    `ours`: our text in so many bytes.
+    """
+    above, below = marker.around(old)
+    around = len((above + below).encode()) + len(marker.END) + 8
+    text = keep_ticks(old, ours(LIMIT - around))
+    return "\n\n".join(filter(None, [above, f"{text}\n{marker.END}", below])) + "\n"
 
 
 def keep_ticks(old: str, new: str) -> str:

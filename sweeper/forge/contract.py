@@ -26,7 +26,7 @@ class PullRequest:
     """One pull request as the forge has it. `head`: the commit at its head; `branch`: its head branch.
 
     `ours`: its head branch is in this repository, not in a fork. `id`: the forge's own name of it. `author`: the
-    login that opened it.
+    login that opened it. `merged`: it is closed because it was merged.
     """
 
     number: int
@@ -41,6 +41,7 @@ class PullRequest:
     author: str
     ours: bool
     id: str = ""
+    merged: bool = False
 
 
 @dataclass(frozen=True, slots=True)

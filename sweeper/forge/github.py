@@ -121,12 +121,12 @@ class GitHub:
             )
             if old != new
         }
+        readied = known.draft and not wanted.draft
+        if readied:  # first: the text says that it was done
+            await self._ready(known)
         if changed:
             known = self._pull(await self._client.call("PATCH", f"/repos/{self._full}/pulls/{known.number}", changed))
-        if known.draft and not wanted.draft:
-            await self._ready(known)
-            known = await self.read(known.number)
-        return known
+        return await self.read(known.number) if readied else known
 
     async def _ready(self, known: PullRequest) -> None:
         answer = await self._client.call("POST", self.address.graphql, {"query": READY, "variables": {"id": known.id}})
@@ -155,10 +155,24 @@ class GitHub:
             except ForgeFailed as problem:
                 problems.append(f"milestone: {problem}")
         for what, method, path, body in wishes:
+            problems += await self._wish(what, method, path, body)
+        return problems
+
+    async def _wish(self, what: str, method: str, path: str, body: Mapping[str, Any]) -> list[str]:
+        """What could not be added. For one name that a forge does not take it refuses all: then each is asked alone."""
+        names = [(key, name) for key, value in body.items() if isinstance(value, list) for name in value]
+        try:
+            await self._client.call(method, path, body)
+            return []
+        except ForgeFailed as problem:
+            if len(names) < 2 or problem.reason not in ("invalid", "forbidden", "missing"):
+                return [f"{what}: {problem}"]
+        problems = []
+        for key, name in names:
             try:
-                await self._client.call(method, path, body)
+                await self._client.call(method, path, {key: [name]})
             except ForgeFailed as problem:
-                problems.append(f"{what}: {problem}")
+                problems.append(f"{what}: {name}: {problem}")
         return problems
 
     async def _milestone(self, name: str) -> int:
@@ -194,6 +208,7 @@ class GitHub:
                 body=str(row.get("body") or ""),
                 author=str(_table(row.get("user")).get("login", "")),
                 ours=home is not None and home == target,
+                merged=bool(row.get("merged_at") or row.get("merged")),
                 id=str(row.get("node_id", "")),
             )
         except (KeyError, TypeError, ValueError) as problem:

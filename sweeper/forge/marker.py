@@ -6,7 +6,8 @@ import json
 import re
 from dataclasses import asdict, dataclass
 
-LINE = re.compile(r"<!-- sweeper (\{[^\r\n]*\}) -->[\r\n]")
+LINE = re.compile(r"(?m)^<!-- sweeper (\{[^\r\n]*\}) -->[\r\n]")
+END = "<!-- /sweeper -->"  # what stands below it is a person's
 SAFE = re.compile(r"[A-Za-z0-9._/-]{0,200}")
 
 
@@ -15,7 +16,8 @@ class Marker:
     """`part`: "" for the only one. `head`: what we pushed last; `onto`: the base commit that it stands on.
 
     `until`: epoch seconds until which its run is taken to be under way; 0 once that is over. `titled`: the title that
-    we gave it, as a digest: another title is a person's. `shared`: somebody else's commits are below `head`.
+    we gave it, as a digest: another title is a person's; `base`: the base that we gave it, likewise; `ready`: we have
+    marked it ready: a draft is a person's then. `shared`: somebody else's commits are below `head`.
     """
 
     sweep: str
@@ -26,6 +28,8 @@ class Marker:
     until: int = 0
     titled: str = ""
     shared: bool = False
+    base: str = ""
+    ready: bool = False
 
 
 def write(marker: Marker) -> str:
@@ -33,8 +37,8 @@ def write(marker: Marker) -> str:
 
 
 def read(body: str) -> Marker | None:
-    """The marker of a body, None without a whole one at its very beginning."""
-    found = LINE.match(body)
+    """The marker of a body: the first line that is one; None without a whole one."""
+    found = LINE.search(body)
     if not found:
         return None
     try:
@@ -42,11 +46,20 @@ def read(body: str) -> Marker | None:
         marker = Marker(**data)
     except (ValueError, TypeError):
         return None
-    texts = (marker.sweep, marker.run, marker.part, marker.head, marker.onto, marker.titled)
+    texts = (marker.sweep, marker.run, marker.part, marker.head, marker.onto, marker.titled, marker.base)
     if not all(isinstance(text, str) and SAFE.fullmatch(text) for text in texts) or not _typed(marker):
         return None
     return marker
 
 
 def _typed(marker: Marker) -> bool:
-    return type(marker.until) is int and type(marker.shared) is bool
+    return type(marker.until) is int and type(marker.shared) is type(marker.ready) is bool
+
+
+def around(body: str) -> tuple[str, str]:
+    """What a person wrote above and below our text, stripped; a body without a trace of ours is all theirs."""
+    text = body.replace("\r\n", "\n")
+    found, end = LINE.search(text), text.rfind(END)
+    below = text[end + len(END) :].strip() if end >= 0 else ""
+    above = text[: found.start()] if found else "" if end >= 0 else text
+    return above.strip(), below

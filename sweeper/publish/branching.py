@@ -53,6 +53,9 @@ class Branching:
         for left in reversed(range(AGAIN)):
             try:
                 seen = await self._look(run, share.slug, pulls)
+                if said := where.declined(seen, (await self._records.of(run)).get(share.slug), run.tip):
+                    self._say(f"{run.sweep}: {said}")
+                    return None
                 return await self._put(run, share, pieces, onto, judge, seen, whole=whole)
             except ForgeFailed as problem:
                 if problem.reason != "stale" or not left:
@@ -152,7 +155,7 @@ class Branching:
         place = where.choose(seen, run.sweep, part, wanted, run.id, lambda tip, head: (tip, head) in follows)
         if place is None:
             raise ForgeFailed(
-                f"{wanted} and {wanted}-{run.id} both hold somebody's commits on the remote",
+                f"{wanted} and {wanted}-{run.id} both hold somebody's commits on the remote, or were closed there",
                 hint="delete one of them there, or name another with [pull_request] branch",
                 reason="occupied",
             )

@@ -105,6 +105,12 @@ class Opening:
         mark = marker.read(known.body) if known else None
         if known and mark and mark.titled and mark.titled != _digest(known.title):
             title, titled = known.title, mark.titled  # a person gave it another one, which stays
+        base = self._target
+        if known and mark and mark.base not in ("", _digest(known.base)):
+            base = known.base
+            self._say(f"pull request {known.number}: it goes to {base}, as a person has it")
+        drafted = bool(known and known.draft and mark and mark.ready)
+        ready = self._config.draft == "never" or (self._config.draft == "until-drained" and run.ended == Why.DRAINED)
         stamp = marker.Marker(
             sweep=run.sweep,
             run=run.id,
@@ -114,12 +120,11 @@ class Opening:
             until=0 if run.ended else int(self._clock()) + UNDER_WAY,
             titled=titled or _digest(title),
             shared=part.place.how is How.ON_TOP,
+            base=mark.base if mark and base != self._target else _digest(self._target),
+            ready=ready or drafted,
         )
-        text = bodies.body(story, marker.write(stamp))
-        if known:
-            text = bodies.keep_ticks(known.body, text)
-        ready = self._config.draft == "never" or (self._config.draft == "until-drained" and run.ended == Why.DRAINED)
-        return Wanted(part.place.branch, self._target, title, text, draft=not ready)
+        text = bodies.within(known.body if known else "", lambda most: bodies.body(story, marker.write(stamp), most))
+        return Wanted(part.place.branch, base, title, text, draft=drafted or not ready)
 
     def _title(self, story: Story) -> str:
         if not self._config.title:
@@ -147,5 +152,5 @@ class Opening:
         )
 
 
-def _digest(title: str) -> str:
-    return hashlib.sha256(title.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]

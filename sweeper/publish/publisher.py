@@ -189,10 +189,12 @@ class Publisher:
             mark = marker.read(pull.body)
             if pull.number in current or mark is None:
                 continue
-            if not self._config.auto_close:
+            if pull.head != mark.head:
+                self._say(
+                    f"{run.sweep}: this run has no use for {pull.url}, which has a person's commits: it stays open"
+                )
+            elif not self._config.auto_close:
                 self._say(f"{run.sweep}: {pull.url} has nothing left to change; [pull_request] auto_close closes such")
-            elif pull.head != mark.head:
-                self._say(f"{run.sweep}: {pull.url} has nothing left to change, but a person's commits: it stays open")
             else:
                 await self._forge.close(pull.number, CLOSED)
                 closed.append(

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from sweeper.forge import marker
 from sweeper.forge.contract import PullRequest
+from sweeper.publish.record import Record
 
 
 class How(enum.StrEnum):
@@ -89,6 +90,23 @@ def choose(
     return None
 
 
+def declined(seen: Seen, record: Record | None, source: str) -> str:
+    """Why what the run's tip `source` holds is not published again, "" if it is to be.
+
+    A person closed its pull request and left the branch, and there is nothing on it that was not there then.
+    """
+    if record is None or record.source != source or seen.heads.get(record.branch) != record.head:
+        return ""
+    here = [pull for pull in seen.pulls if pull.branch == record.branch and pull.ours]
+    closed = [pull for pull in here if pull.head == record.head and not pull.merged]
+    if not closed or any(pull.state == "open" for pull in here):
+        return ""
+    return (
+        f"{closed[0].url} was closed, and nothing has been fixed since: it is not opened again; "
+        "whoever reopens it there, or deletes its branch, has it gone on with"
+    )
+
+
 def _look(
     seen: Seen, sweep: str, part: str, branch: str, follows: Callable[[str, str], bool]
 ) -> tuple[Place | None, str]:
@@ -100,6 +118,10 @@ def _look(
     mark = marker.read(pull.body) if pull else None
     put = ours(seen, sweep, part, branch)
     if here and not any(each.state == "open" for each in here):
+        last = max(here, key=lambda each: each.number)
+        told = marker.read(last.body)
+        if last.merged and last.head == tip and (tip in put or (told and (told.sweep, told.head) == (sweep, tip))):
+            return Place(branch, How.OURS, tip), ""  # a forge keeps a merged branch until somebody deletes it
         return None, f"the pull request of {branch} is closed, and the branch was left: a new branch is taken"
     if any(each.state == "open" for each in here) and pull is None and tip not in put:
         return None, f"an open pull request that is not ours uses {branch}: a new branch is taken"

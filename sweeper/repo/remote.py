@@ -25,6 +25,7 @@ PROTOCOLS = "https:http:ssh"
 KEPT = ("GIT_SSH", "GIT_SSH_COMMAND", "GIT_SSH_VARIANT", "GIT_SSL_CAINFO", "GIT_SSL_CAPATH", "GIT_PROXY_COMMAND")
 STALE = ("stale info", "fetch first", "non-fast-forward", "cannot lock ref", "reference already exists")
 WORKFLOW = re.compile(r"refusing to allow .+ to create or update workflow [`']?([^`'\s]+)")
+FIXED = re.compile(r"\[remote rejected\][^\[]*\(non-fast-forward\)|[Cc]annot force-push")
 IN_THE_WAY = re.compile(r"'refs/heads/([^']+)' exists; cannot create")
 
 
@@ -85,6 +86,9 @@ class Remote:
         if found := IN_THE_WAY.search(line):
             hint = f"the branch {found[1]} is in the way: name another one with [pull_request] branch"
             return ForgeFailed(f"the push was refused: {line}", hint=hint, reason="occupied")
+        if FIXED.search(line):
+            hint = "the forge forbids forced pushes there: take the branch out of that rule, or name another one with "
+            return ForgeFailed(f"the push was refused: {line}", hint=f"{hint}[pull_request] branch", reason="forbidden")
         if what == "push" and any(word in line for word in STALE):
             return ForgeFailed(f"somebody pushed to the branch meanwhile: {line}", reason="stale")
         if "[remote rejected]" in line:

@@ -117,6 +117,7 @@ class Api:
             "state": pull.state,
             "draft": pull.draft,
             "merged": pull.merged,
+            "merged_at": "2026-01-01T00:00:00Z" if pull.merged else None,
             "title": pull.title,
             "body": pull.body,
             "user": {"login": login, "id": 7, "type": "Bot" if pull.bot else "User"},

@@ -80,12 +80,13 @@ TEXT = st.text(st.characters(exclude_categories=()), max_size=30)
 
 
 @given(st.text("abcXYZ019._/-", max_size=20), st.integers(0, 1 << 40), st.booleans(), TEXT)
-def test_a_marker_is_read_as_it_was_written_and_only_from_the_first_line(
+def test_a_marker_is_read_as_it_was_written_and_only_from_a_line_of_its_own(
     word: str, until: int, shared: bool, rest: str
 ) -> None:
     mark = marker.Marker("ruff", word, word, word, word, until, word, shared)
     assert marker.read(marker.write(mark) + "\r\n" + rest) == mark
-    assert marker.read("\n" + marker.write(mark) + "\n") is None
+    assert marker.read("Theirs.\r\n\r\n" + marker.write(mark) + "\r\n" + rest) == mark
+    assert marker.read("> " + marker.write(mark) + "\n") is None
     assert marker.read(rest) is None
 
 
