@@ -134,10 +134,10 @@ class Gate:
         return TreeVerdict(False, result=stamped)
 
     async def _broken_anyway(self) -> bool:
-        """Does the check not even work on the ground any more? Then no unit broke it."""
+        """Does the check not even work on the ground any more, or not on all of it? Then no unit broke it."""
         name = self._name(self._next_index(), Role.CHECK)
         checked = await self.workshop.check.run(name, self.ground.snapshot)
-        return checked.result.broken
+        return checked.result.broken or bool(checked.result.incomplete and not self.ground.baseline.incomplete)
 
     async def _test(self, changes: tuple[Change, ...], index: int, patience: int) -> TreeVerdict:
         run = await self._run_tests(index, changes)

@@ -39,6 +39,8 @@ _KEY = re.compile(r"^(?P<indent>\s*)(?P<item>-\s+)?(?P<key>[\w-]+):\s*(?P<value>
 _ITEM = re.compile(r"^\s*-\s+(?P<value>.*?)\s*$")
 _FLOW_ITEM = re.compile(r"\"([^\"]*)\"|'([^']*)'|([^\s,\[\]\"'#][^,\[\]#]*)(?<! )")
 _SCALAR = re.compile(r"\s*(?:\"([^\"]*)\"|'([^']*)'|(\S+))")
+_IN_BRACES = re.compile(r"\{\s*(id:[^{}]*)\}")
+_NEXT_KEY = re.compile(r",(?=\s*[a-z_]+:)")
 _VERSION = re.compile(r"^v?(\d+(?:\.\d+)+)$")
 
 
@@ -79,7 +81,7 @@ def _entries(text: str) -> Iterator[_Entry]:
     rev = ""
     entry: _Entry | None = None
     open_list: list[str] | None = None
-    for line in text.splitlines():
+    for line in _IN_BRACES.sub(_unfolded, text).splitlines():
         if not line.strip() or line.lstrip().startswith("#"):
             continue
         match = _KEY.match(line)
@@ -103,6 +105,11 @@ def _entries(text: str) -> Iterator[_Entry]:
             open_list.extend(_flow(value))
     if entry is not None:
         yield entry
+
+
+def _unfolded(match: re.Match[str]) -> str:
+    """A hook in braces as lines of a list's item."""
+    return "\n- " + "\n  ".join(part.strip() for part in _NEXT_KEY.split(match[1])) + "\n"
 
 
 def _flow(value: str) -> list[str]:

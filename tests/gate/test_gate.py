@@ -78,6 +78,8 @@ def test_a12_findings_that_a_check_did_not_come_to_are_not_gone() -> None:
     verdict = anyio.run(gate(INCOMPLETE, CLEAN).judge, CHANGE)
     assert (verdict.red, verdict.reason) == (True, "check broken")
     assert "can't run x" in verdict.lines[0]
+    with pytest.raises(GateBroken):  # without the change it doesn't any more either
+        anyio.run(gate(INCOMPLETE, INCOMPLETE).judge, CHANGE)
 
     finding = Finding("a.py", 1, 1, "R", "m")
     unit = Unit("k", "s", "a.py", ("a.py",), (finding,))

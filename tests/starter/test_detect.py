@@ -260,3 +260,12 @@ BROKEN = [b"", b"\xff\x00", b"repos: [", b"- id: ruff\n  args: [\n", b"id:\nargs
 @pytest.mark.parametrize("text", BROKEN)
 def test_a_hook_file_that_is_none(text: bytes) -> None:
     assert {one.tool for one in found({".pre-commit-config.yaml": text, "a.py": b""})} == {"ruff"}
+
+
+def test_hooks_in_braces() -> None:
+    text = b"""repos:
+- repo: https://example.org/codespell
+  rev: v2.3.0
+  hooks: [{id: codespell, args: ["-L", nd], exclude: x}, {id: bandit}]
+"""
+    assert {one.tool for one in found({".pre-commit-config.yaml": text, "a.py": b""})} >= {"codespell", "bandit"}
