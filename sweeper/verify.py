@@ -16,6 +16,8 @@ from sweeper.backlog.paths import to_root
 from sweeper.records import Change, CheckResult, CheckState, Finding, Unit
 from sweeper.sandbox.contract import Facts, Name, Snapshot
 
+MAX_UNREAD = 5  # files by name
+
 
 class Baseline:
     """The stamped findings of one commit, by path. `incomplete`: why the check did not look at all of it."""
@@ -117,7 +119,9 @@ async def look(
     checked = await check.run(name, snapshot, command, changes=tuple(changes))
     result = checked.result
     if result.incomplete and not baseline.incomplete and not result.broken:
+        unread = ", ".join(sorted(result.unread)[:MAX_UNREAD])
         why = f"with the change, the check does not look at everything: {result.incomplete}"
+        why += f"\ndoes not parse: {unread}" if unread else ""
         result = replace(result, state=CheckState.BROKEN, why=why)
     contents = {change.path: change.data or b"" for change in changes}
     after = baseline.stamp(result.findings, contents)

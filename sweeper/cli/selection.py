@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 import tempfile
@@ -45,9 +46,9 @@ async def read(
             format=config.format,
             pattern=config.pattern,
             tool=recognise(argv(config.check)),
-            root=config.root,
+            root=_folder(tools.repo.top) if config.root == "." else config.root,
             listing=await tools.repo.listing(await tools.repo.resolve(wanted.base)),
-            checkouts=(str(tools.repo.top),),
+            checkouts=tuple(_spellings(tools.repo.top, os.environ.get("PWD", ""))),
             foreign=True,
         )
     if result.broken:
@@ -55,6 +56,23 @@ async def read(
     for line in _left_out(result):
         say(f"--from {wanted.source}: {line}")
     return Selection(result.findings)
+
+
+def _folder(top: Path) -> str:
+    """Where we are in the repository: paths of an output that is handed in are relative to there, or to its top."""
+    below = os.path.relpath(os.getcwd(), top)
+    return "." if below.startswith("..") else below
+
+
+def _spellings(top: Path, logical: str) -> Iterator[str]:
+    """The repository's top as it is, and as the shell spells it, which may have come here through a link."""
+    yield str(top)
+    if os.path.isabs(logical) and os.path.realpath(logical) == os.path.realpath(os.getcwd()):
+        place = Path(logical)
+        for _ in Path(_folder(top)).parts:
+            place = place.parent
+        if place != top and os.path.realpath(place) == os.path.realpath(top):
+            yield str(place)
 
 
 def _left_out(result: CheckResult) -> Iterator[str]:

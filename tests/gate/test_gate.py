@@ -17,7 +17,7 @@ from sweeper.config import SweepConfig
 from sweeper.gate import Gate, TreeVerdict
 from sweeper.ground import Ground, Workshop
 from sweeper.order import suppressions_reject
-from sweeper.records import Change, CheckResult, CheckState, Finding, Unit
+from sweeper.records import Change, CheckResult, CheckState, Finding, Skip, SkipReason, Unit
 from sweeper.sandbox.contract import Clock, Facts, Name, Role, Snapshot
 from sweeper.verify import Baseline, verify
 
@@ -70,7 +70,9 @@ def test_a_check_that_was_stopped_proves_nothing(facts: Facts) -> None:
         anyio.run(gate(Checked(BROKEN.result, facts)).judge, CHANGE)
 
 
-INCOMPLETE = Checked(replace(CLEAN.result, incomplete="can't run x because of compilation errors"), Facts(exit_code=0))
+CANNOT_RUN = "can't run x because of compilation errors"
+UNREAD = Skip("a.py", SkipReason.NOT_PARSED, 1)
+INCOMPLETE = Checked(replace(CLEAN.result, incomplete=CANNOT_RUN, skips=(UNREAD,)), Facts(exit_code=0))
 
 
 def test_a12_findings_that_a_check_did_not_come_to_are_not_gone() -> None:
@@ -78,6 +80,7 @@ def test_a12_findings_that_a_check_did_not_come_to_are_not_gone() -> None:
     verdict = anyio.run(gate(INCOMPLETE, CLEAN).judge, CHANGE)
     assert (verdict.red, verdict.reason) == (True, "check broken")
     assert "can't run x" in verdict.lines[0]
+    assert verdict.lines[1] == "does not parse: a.py"
     with pytest.raises(GateBroken):  # without the change it doesn't any more either
         anyio.run(gate(INCOMPLETE, INCOMPLETE).judge, CHANGE)
 

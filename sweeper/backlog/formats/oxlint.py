@@ -27,7 +27,7 @@ def _visit(value: Any, parsed: Parsed) -> bool:
     found = FIELDS.raw({**entry, "span": record(labels[0]).get("span")} if labels else entry)
     if found is None:
         return False
-    if not found.rule and found.severity == "error":
+    if not found.rule and entry.get("severity") == "error":
         found = found._replace(rule="parse-error", kind=SYNTAX)
     parsed.findings.append(found)
     return True
