@@ -44,7 +44,7 @@ class Explained:
         return cls(tuple(finding for finding in findings if finding.path == path))
 
     @cached_property
-    def _removing(self) -> tuple[Finding, ...]:
+    def removing(self) -> tuple[Finding, ...]:
         """Those that say that something is better gone."""
         return tuple(one for one in self.findings if REMOVAL.search(f"{one.rule} {one.message}"))
 
@@ -53,12 +53,12 @@ class Explained:
         return any(
             first <= finding.line <= last
             or (name and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", finding.message) is not None)
-            for finding in self._removing
+            for finding in self.removing
         )
 
     def dead(self, first: int, last: int) -> int:
         """How many findings in these lines of the base say that something is better gone."""
-        return sum(first <= finding.line <= last for finding in self._removing)
+        return sum(first <= finding.line <= last for finding in self.removing)
 
     def naming(self, name: str) -> bool:
         """Whether a finding blames this name."""

@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache, partial
 
 from sweeper.policy.hollow import hollow, nothing, stops
 from sweeper.policy.outline import Definition, Outline
@@ -70,7 +71,7 @@ def structure_rules(pair: Pair) -> Iterator[Violation]:
     if before is None or after is None:
         return
     matched = match(before, after)
-    dead = {id(one) for one in matched.gone if _explained(pair, one)}
+    dead = {id(one) for one in matched.gone if _explained(pair, one)} if pair.explained.removing else set()
     yield from _removed(pair, before, after, matched, dead)
     yield from _hollowed(pair, before, after, matched)
     yield from _less_code(pair, before, after, matched, dead)
@@ -209,11 +210,13 @@ def _less_code(pair: Pair, before: Outline, after: Outline, matched: Matched, de
         return
     spans = [(one.first, one.last) for one in matched.gone if id(one) in dead]
     missed = []
+    says = cache(partial(_says, pair))  # generated code repeats its lines
+    running, raw = pair.before.running, pair.before.lines
     for hunk in pair.hunks:
         went = [
             line
             for line in range(hunk.before, hunk.before_end)
-            if _says(pair, line) and not (spans and any(first <= line <= last for first, last in spans))
+            if says(running[line - 1], raw[line - 1]) and not any(first <= line <= last for first, last in spans)
         ]
         if not went or pair.explained.removal(hunk.before - 1, hunk.before_end):
             continue
@@ -253,9 +256,8 @@ FRAME = re.compile(
 )
 
 
-def _says(pair: Pair, line: int) -> bool:
-    """Whether a line of the base is a statement that the new version has nowhere any more."""
-    text = pair.before.running[line - 1]
+def _says(pair: Pair, text: str, raw: str) -> bool:
+    """Whether a line of the base, without blanks and as it is, says what the new version says nowhere any more."""
     if len(text) <= 2 or not pair.went[text] or FRAME.match(text):
         return False
-    return not pair.new_words.issuperset(re.findall(r"\w+", pair.before.lines[line - 1]))
+    return not pair.new_words.issuperset(re.findall(r"\w+", raw))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from io import BufferedReader
 from pathlib import Path
 
@@ -145,14 +144,14 @@ class Refs:
 
     def _update(self, commands: Sequence[str]) -> None:
         """One transaction, by a git that stays. Raises GitFailed if git refuses it."""
-        self._updates.ask(b"start\0", partial(_reported, "start"))
-        self._updates.ask("".join(commands).encode() + b"commit\0", partial(_reported, "commit"))
+        self._updates.ask(b"start\0" + "".join(commands).encode() + b"commit\0", _reported)
 
 
-def _reported(word: str, stream: BufferedReader) -> None:
-    said = line(stream)
-    if said != f"{word}: ok".encode():
-        raise GitFailed(f"`git update-ref` said {said!r} instead of {word}: ok")
+def _reported(stream: BufferedReader) -> None:
+    for word in ("start", "commit"):
+        said = line(stream)
+        if said != f"{word}: ok".encode():
+            raise GitFailed(f"`git update-ref` said {said!r} instead of {word}: ok")
 
 
 def checked(ref: str) -> str:

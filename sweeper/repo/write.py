@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from sweeper.errors import GitFailed
 from sweeper.records import BaseEntry, Change
@@ -14,6 +15,7 @@ from sweeper.repo.objects import TREE, Objects
 from sweeper.repo.run import Git
 from sweeper.repo.trees import Delta, Overlap, Trees
 
+KEPT = 16  # commits that are remembered: every attempt of a round asks for its base
 # No tree that names one of these is read, exported or written.
 BAD_NAME = re.compile(rb"(?:^|/)(?:\.git|\.\.?|)(?:/|$)|\0", re.IGNORECASE)
 
@@ -28,9 +30,10 @@ class Conflict:
 class Writer:
     def __init__(self, git: Git, objects: Objects, trees: Trees, empty: str) -> None:
         self._git, self._objects, self._trees, self._empty = git, objects, trees, empty
+        self._commit = lru_cache(KEPT)(lambda oid: parse(objects.read(oid, "commit")))
 
     def commit(self, oid: str) -> Commit:
-        return parse(self._objects.read(oid, "commit"))
+        return self._commit(oid)
 
     def between(self, old: str, new: str) -> dict[bytes, Delta]:
         return self._trees.compare(self.commit(old).tree, self.commit(new).tree)
