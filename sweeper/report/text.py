@@ -24,7 +24,7 @@ def _report(report: SweepReport, listed: int) -> Iterator[str]:
     if appeared := phrases.appeared(report):
         yield f"  and {appeared}"
     for name, value in _facts(report):
-        yield f"  {name:<10}{value}"
+        yield f"  {name:<9} {value}"
     for name, units in phrases.groups(report):
         yield ""
         yield f"{name} ({len(units):,}):"
@@ -147,7 +147,7 @@ def rendered_text(pull: Rendered) -> str:
     lines.append(f"  title     {terminal(pull.title)}")
     for name, values in (("labels", pull.labels), ("reviewers", pull.reviewers), ("assignees", pull.assignees)):
         if values:
-            lines.append(f"  {name:<10}{', '.join(map(terminal, values))}")
+            lines.append(f"  {name:<9} {', '.join(map(terminal, values))}")
     if pull.milestone:
         lines.append(f"  milestone {terminal(pull.milestone)}")
     lines.append(f"  {phrases.count(len(pull.commits), 'commit')}, up to {pull.head[: phrases.SHORT]}:")

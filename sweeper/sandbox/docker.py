@@ -138,6 +138,7 @@ class Docker:
         async with self._trying:
             if image in self._tried:
                 return
+            await opened.images.refuse_hiding(image)
             if await missing_tools(opened, self._owner, image, NEEDED):
                 raise SandboxFailed(
                     f"the image {image} lacks one of {', '.join(NEEDED)}",

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import io
 import os
+import posixpath
 import tarfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -74,6 +75,17 @@ class Images:
         given = [each for each in found["Config"].get("Env") or () if each.startswith("PATH=")]
         usual = given[-1].removeprefix("PATH=") if given else USUAL_PATH
         return ":".join([*(f"{WORK}/{folder}" for folder in toolchain.local), usual])
+
+    async def refuse_hiding(self, image: str) -> None:
+        """Raises SandboxFailed (final) for an image that lays a volume over a part of the work tree: whatever the
+        commit has there would not be seen, and nothing found in it."""
+        found = await self._engine.call("look for an image", self._engine.control.inspect_image, image)
+        for volume in found["Config"].get("Volumes") or ():
+            if posixpath.normpath(volume).startswith(f"{WORK}/"):
+                raise SandboxFailed(
+                    f"the image {image} declares the volume {volume}, which would hide a part of the repository",
+                    hint=f"use an image without a VOLUME below {WORK}",
+                )
 
     async def find(self, reference: str) -> str | None:
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
 import tempfile
@@ -16,7 +17,7 @@ import pytest
 
 from sweeper.errors import SandboxFailed
 from sweeper.records import Owner
-from sweeper.sandbox.contract import Clock, Clocks, Limits, Name, Ran, Role, Snapshot, Spec, Toolchain
+from sweeper.sandbox.contract import WORK, Clock, Clocks, Limits, Name, Ran, Role, Snapshot, Spec, Toolchain
 from sweeper.sandbox.docker import Docker
 from sweeper.sandbox.endpoint import Endpoint
 from sweeper.sandbox.engine import Engine
@@ -309,3 +310,26 @@ async def test_c28_patience_ends(docker_engine: Client, base_image: str, folder:
     proxy.come_back()
     await made.backend.aclose()
     assert os.listdir(folder / "store/docker") == []
+
+
+@pytest.mark.parametrize(
+    ("volume", "hides"), [(f"{WORK}/a", True), (f"{WORK}/./new/x/", True), (WORK, False), ("/data", False)]
+)
+async def test_an_image_whose_volume_would_hide_files_is_refused(
+    volume: str, hides: bool, docker_engine: Client, base_image: str, folder: Path, proxy: Proxy
+) -> None:
+    """A check would find nothing in what it cannot see."""
+    text = f'FROM {base_image}\nVOLUME ["{volume}"]\n'.encode()
+    built, _ = docker_engine.images.build(fileobj=io.BytesIO(text), rm=True)
+    image = str(built.id)
+    try:
+        if hides:
+            with pytest.raises(SandboxFailed, match="declares the volume") as caught:
+                await bench(folder, proxy, image)
+            assert not caught.value.retryable
+        else:
+            made = await bench(folder, proxy, image)
+            assert (await made.run("cat a && echo b > a")).layer.entries[0].data == b"b\n"
+            await made.backend.aclose()
+    finally:
+        docker_engine.images.remove(image, force=True)
