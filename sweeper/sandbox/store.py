@@ -258,12 +258,12 @@ def _to_ourselves(lock: int) -> bool:
 
 
 def _seal(folder: Path) -> bytes:
-    """A digest of what lies in a folder, by name, mode, size and time; nothing is opened."""
+    """A digest of what lies in a folder, by name, mode, size and time; no file is opened."""
     rows: list[tuple[bytes, int, int, int]] = []
     top = os.fsencode(folder)
     pending = [top]
     while pending:
-        with os.scandir(pending.pop()) as listed:
+        with contextlib.suppress(PermissionError), os.scandir(pending.pop()) as listed:  # a set-up may shut a folder
             for each in listed:
                 info = each.stat(follow_symlinks=False)
                 is_folder = stat.S_ISDIR(info.st_mode)
