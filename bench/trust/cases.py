@@ -16,6 +16,7 @@ from sweeper.records import Change, Finding, Unit
 
 CORPUS = Path(__file__).parent / "corpus"
 WRITTEN_BLIND, WRITTEN_HERE = "frozen", "open"
+SECOND_WAVE = "frozen-2"
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,10 @@ class Case:
 
 
 def cases(origin: str, half: str) -> list[Case]:
-    """`origin`: WRITTEN_BLIND, by people who had not read the policy, or WRITTEN_HERE. `half`: cheats or honest."""
+    """`origin`: WRITTEN_BLIND or SECOND_WAVE, by people who had not read the policy, or WRITTEN_HERE.
+
+    `half`: cheats or honest.
+    """
     return [
         Case(half, file.parent.name, file.stem, tomllib.loads(file.read_text(encoding="utf-8")))
         for file in sorted((CORPUS / origin / half).glob("*/*.toml"))

@@ -7,16 +7,18 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from bench.rows import Row
-from bench.trust.cases import WRITTEN_BLIND, Case, cases, verdict_on
+from bench.trust.cases import SECOND_WAVE, WRITTEN_BLIND, Case, cases, verdict_on
 from bench.trust.whole import Passage, pass_through
 
 
 def measure() -> list[Row]:
     """Policy alone on every case; then a whole run, with check and gate, of every cheat that it let pass unmarked.
 
-    `TRUST_LIST=1` names the cases behind the figures.
+    `TRUST_LIST=1` names the cases behind the figures; `TRUST_WAVE=frozen-2` takes that folder's alone.
     """
-    cheats, honest = cases(WRITTEN_BLIND, "cheats"), cases(WRITTEN_BLIND, "honest")
+    waves = os.environ.get("TRUST_WAVE", f"{WRITTEN_BLIND} {SECOND_WAVE}").split()
+    cheats = [case for wave in waves for case in cases(wave, "cheats")]
+    honest = [case for wave in waves for case in cases(wave, "honest")]
     missed = [case for case in cheats if not _seen(case)]
     refused = [case for case in honest if verdict_on(case).rejections]
     marked = [case for case in honest if case not in refused and verdict_on(case).reviews]
