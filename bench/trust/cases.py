@@ -39,12 +39,13 @@ class Case:
 def cases(origin: str, half: str) -> list[Case]:
     """`origin`: WRITTEN_BLIND or SECOND_WAVE, by people who had not read the policy, or WRITTEN_HERE.
 
-    `half`: cheats or honest.
+    `half`: cheats or honest. A case with a reason why it is `withdrawn` is left out.
     """
-    return [
+    read = (
         Case(half, file.parent.name, file.stem, tomllib.loads(file.read_text(encoding="utf-8")))
         for file in sorted((CORPUS / origin / half).glob("*/*.toml"))
-    ]
+    )
+    return [case for case in read if "withdrawn" not in case.table]
 
 
 def verdict_on(case: Case) -> Verdict:

@@ -15,6 +15,7 @@ from pathlib import Path
 from bench.projects import git
 from bench.trust.cases import Case, contents
 from sweeper.errors import CheckBroken
+from sweeper.policy.paths import denied
 
 LINK = "120000"
 # What the rung does, in the sandbox: puts the case's own files there.
@@ -78,8 +79,10 @@ def _lay_out(case: Case, folder: Path) -> None:
     git(folder, "commit", "-q", "-m", "base")
     words = ["python3", "-c", APPLY, base64.b64encode(json.dumps(_writes(case)).encode()).decode()]
     test = f"test = {json.dumps(table['test'])}\n" if table.get("test") else ""
+    # as `verdict_on` judges it
+    allowed = sorted({finding["path"] for finding in table["finding"] if denied(finding["path"])})
     (folder / "sweeper.toml").write_text(
-        f"[sweep.case]\ncheck = {json.dumps(shlex.split(table['check']))}\n{test}"
+        f"[sweep.case]\ncheck = {json.dumps(shlex.split(table['check']))}\nallow = {json.dumps(allowed)}\n{test}"
         f"[[sweep.case.ladder]]\nrun = {json.dumps(words)}\n"
     )
 

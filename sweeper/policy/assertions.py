@@ -9,13 +9,13 @@ from collections.abc import Iterator
 from sweeper.policy.hollow import squeezed
 from sweeper.policy.outline import Definition, Outline
 from sweeper.policy.rules import Violation
-from sweeper.policy.structure import match
+from sweeper.policy.structure import MOST_COMPARED, Matched, heir_of, match, words_of
 from sweeper.policy.version import Pair
 
 # What says how it is compared, not what with what.
 _VOCABULARY = re.compile(
     r"assert\w*|self|cls|expect|to\w*|be|been|have|has|eq|eql|equal\w*|is|in|not|require|t|pytest|unittest|msg"
-    r"|message|that|Equals?|True|None"
+    r"|message|that|Equals?|True|None|true|false"
     r"|assert_eq|assert_ne|raise\w*|match|with|as|toBe|toEqual|toStrictEqual|isEqualTo|must|should\w*|len|length"
     r"|count|size"
 )
@@ -24,7 +24,12 @@ _EXACT = re.compile(
     r"|\.to\.?eq|deepEqual|strictEqual"
     r"|isEqualTo|containsExactly|must_equal|EXPECT_EQ|ASSERT_EQ|STREQ|!=|toThrow|raises|CalledWith|called_once_with"
 )
-_NEGATIVE = re.compile(r"\bnot\b|\.not\.|Not[A-Z]|!=|False|_not_|refute|_ne\b|falsy", re.IGNORECASE)
+# A comparison with a truth value is no more exact than none.
+_TRUTH = re.compile(
+    r"(?:==\s*|^[\w.]*(?:assert|equal)\w*!?\(.*,\s*)(?:true|false)\s*\)?;?\Z", re.IGNORECASE | re.DOTALL
+)
+_TABLE = re.compile(r"\bparametrize\b|\.each\b|\bsubTest\b|\bParameterizedTest\b|\brstest\b|\bt\.Run\b")
+_NEGATIVE = re.compile(r"\bnot\b|(?<!\w)!(?=[\w(])|\.not\.|Not[A-Z]|!=|False|_not_|refute|_ne\b|falsy", re.IGNORECASE)
 _CASES = re.compile(r"parametrize|\.each\b|\bcases?\b|TestCase|ValueSource|CsvSource|rstest|\btests\s*:?=")
 _TEXT = re.compile(
     r"\b(?:assert\w*|expect|refute\w*|EXPECT_\w+|ASSERT_\w+|should\w*|verify)\b[.!( ]|\bt\.(?:Error|Fatal)f?\("
@@ -41,7 +46,7 @@ def assertion_rules(pair: Pair) -> Iterator[Violation]:
     matched = match(before, after)
     gone = [one for one in matched.gone if pair.explained.removal(one.first, one.head, one.short)]
     fewer, changed = [], []
-    for old, new in (*matched.kept, *((before.top, after.top),)):
+    for old, new in (*matched.kept, *_renamed(before, after, matched), (before.top, after.top)):
         if not (pair.after.test_file or old.test):
             continue
         if len(new.assertions) < len(old.assertions) and not _explained(pair, old):
@@ -49,13 +54,34 @@ def assertion_rules(pair: Pair) -> Iterator[Violation]:
         changed += _weaker(pair, old, new)
     total_old = _count(pair, before) - sum(len(one.assertions) for one in gone)
     if fewer:
-        rule = "assertion_removed" if _count(pair, after) < total_old else "test_changed"
+        merged = _count(pair, after) + _shared(after, matched) >= total_old or _tabled(pair)
+        rule = "test_changed" if merged else "assertion_removed"
         yield Violation(rule, pair.path, tuple(fewer), "a test asserts less often")
     if changed:
         yield Violation(
             "test_changed", pair.path, tuple(sorted(changed)), "an assertion compares something else, or less exactly"
         )
     yield from _cases(pair)
+
+
+def _renamed(before: Outline, after: Outline, matched: Matched) -> Iterator[tuple[Definition, Definition]]:
+    """The tests that have another name now, with what they are called."""
+    words = [(one, words_of(after, one)) for one in matched.new if one.test][:MOST_COMPARED]
+    for one in matched.gone:
+        if one.test and (heir := heir_of(one, words_of(before, one), words)) is not None:
+            yield one, heir
+
+
+def _shared(after: Outline, matched: Matched) -> int:
+    """How many assertions a call away count once: those of new helpers, for each call but the first."""
+    helpers = [one for one in matched.new if not one.test and one.assertions]
+    return sum(len(one.assertions) * max(0, after.calls[one.short] - 1) for one in helpers)
+
+
+def _tabled(pair: Pair) -> bool:
+    """Whether assertions became the rows of a table: a new one, and every value of the old ones is still there."""
+    rows = len(_TABLE.findall(pair.after.code)) > len(_TABLE.findall(pair.before.code))
+    return rows and _literals(pair.before.text).keys() <= _literals(pair.after.text).keys()
 
 
 def _count(pair: Pair, outline: Outline) -> int:
@@ -74,6 +100,8 @@ def _weaker(pair: Pair, old: Definition, new: Definition) -> list[int]:
         return []
     known = Counter(squeezed(text) for text, _ in old.assertions)
     fresh = [(text, line) for text, line in new.assertions if not _taken(known, squeezed(text))]
+    if _together(lost) == _together([text for text, _ in fresh]):
+        return []  # split, or joined
     meant = Counter(map(_meaning, lost))
     lines = []
     for text, line in fresh:
@@ -82,6 +110,13 @@ def _weaker(pair: Pair, old: Definition, new: Definition) -> list[int]:
         else:
             lines.append(line)
     return lines
+
+
+def _together(texts: list[str]) -> tuple[Counter[str], frozenset[bool], frozenset[bool]]:
+    """What several assertions compare, and how."""
+    meanings = [_meaning(text) for text in texts]
+    operands = Counter(word for words, _, _ in meanings for word in words if word != "and")
+    return operands, frozenset(negative for _, negative, _ in meanings), frozenset(exact for _, _, exact in meanings)
 
 
 def _taken(left: Counter[str], text: str) -> bool:
@@ -95,7 +130,7 @@ def _meaning(text: str) -> tuple[tuple[str, ...], bool, bool]:
     """(what is compared, whether the sense is negative, whether exactly)."""
     words = re.findall(r"\w+|[-+*/%<>]=?", text)
     operands = tuple(sorted(word for word in words if not _VOCABULARY.fullmatch(word)))
-    return operands, bool(_NEGATIVE.search(text)), bool(_EXACT.search(text))
+    return operands, bool(_NEGATIVE.search(text)), bool(_EXACT.search(text)) and not _TRUTH.search(text)
 
 
 def _cases(pair: Pair) -> Iterator[Violation]:

@@ -10,6 +10,23 @@ MUTED = ("error_ignored", "messages, warnings or errors are turned off")
 CUT = ("unchecked", "bits of a value are cut off, or one that does not fit is replaced")
 LOOSER = ("unchecked", "less is checked than before")
 PART = ("meaning_changed", "only a part is looked at")
+CATCHES_ALL = ("dynamic_code", "whatever name is asked for is there")
+GLUED = ("dynamic_code", "a word put together out of literals")
+ANY_ERROR = ("error_ignored", "every error, under another name")
+FOR_EFFECT = ("new_reach", "something is loaded for its effect alone")
+MAY_FAIL = ("error_ignored", "a step may fail")
+CONDITIONAL = ("unchecked", "a step runs only under a condition")
+NEVER_RUN = ("code_disabled", "a condition that never holds")
+ASKED = ("unchecked", "a name is used only if it exists")
+UNBOUNDED = ("unchecked", "a bound taken from what it should bound")
+ASSIGNS = ("unchecked", "an assignment is a condition")
+LAUNDERED = ("wide_type", "a type is lost on a way round")
+NAMELESS = ("wide_type", "arguments that have no names")
+JOINED = ("unsafe_setting", "a statement is put together out of values")
+UNSEEN = ("meaning_changed", "hidden from those who do not see it")
+SHARED = ("unchecked", "one value is shared by all calls")
+KEPT = ("unchecked", "a value of an earlier render is kept")
+OF_NAMES = ("dummy_use", "a list of names that nobody reads")
 
 _MASK = r"&=?\s*\(?\s*(?:0x(?:0*[137]?[fF]+)[uUlL]*\b|0b1{2,}\b|255\b|65_?535\b|\w*(?:MASK|_MAX|::MAX)\b)"
 
@@ -25,6 +42,16 @@ IN_CODE: tuple[tuple[str, tuple[str, str], str], ...] = (
                       r"|\.push\(\s*lambda\b|\breturn_exceptions\s*=\s*True"),
     ("python", CUT, _MASK + r"|\bctypes\.c_\w+\(|\berrors\s*=\s*[\"']"),
     ("python", PART, r"\[\s*:\s*-?\d+\s*\]|\bislice\s*\("),
+    ("python", CATCHES_ALL, r"\bdef[ \t]+__getattr(?:ibute)?__\b"),
+    ("python", DYNAMIC, r"\.__dict__\s*\[|^[ \t]*(?:import|from)[ \t]+builtins\b"),
+    ("python", ANY_ERROR, r"^[ \t]*\w+(?:[ \t]*:[^\n=]*)?[ \t]*=[ \t]*\(?(?:[\w.]+[ \t]*,[ \t]*)*(?:Base)?Exception\b"
+                          r"(?![\w.(])"),
+    ("python", OF_NAMES, r"^_\w*[ \t]*=[ \t]*[(\[{][ \t]*[A-Za-z_][\w.]*(?:[ \t]*,[ \t]*[A-Za-z_][\w.]*)*[ \t]*,?[ \t]*"
+                         r"[)\]}][ \t]*$"),
+    ("python", NAMELESS, r"\bdef\s+\w+\s*\((?:[^()]|\([^()]*\)){0,500}\*\*?\s*\w"),
+    ("python", SHARED, r"^(\w+)[ \t]*(?::[^\n=]*)?=[ \t]*(?:\[\]|\{\}|(?:list|dict|set)\(\))[ \t]*$"
+                       r"[\s\S]{0,2000}?\bdef\b[^\n]*=\s*\1\b"),
+    ("python", JOINED, r"\b(?:execute|executemany|raw|query)\s*\(\s*[^,\n]*\.join\s*\("),
     (JS, DEBUG, r"\bprocess\.(?:stderr\.write|_rawDebug|emitWarning)|\butil\.debuglog|\bconsole\s*\["
                 r"|(?<=[(,])\s*console\.\w+\s*(?=[,)])|=\s*console\b"),
     (JS, DYNAMIC, r"\beval\b(?!\s*[(:])|\b(?:globalThis|window|self|global|top)\s*\??\.\s*(?:eval|Function)\b"
@@ -33,14 +60,22 @@ IN_CODE: tuple[tuple[str, tuple[str, str], str], ...] = (
     (JS, MUTED, r"\bPromise\.allSettled\b|\bon\(\s*[\"']\s*(?:uncaughtException|unhandledRejection)?\s*[\"']\s*,\s*\(\)"
                 r"|\bremoveAllListeners\b|\bconsole\.\w+\s*=[^=]|\bonerror\s*=|\bpreventDefault\b"),
     (JS, CUT, _MASK + r"|\|\s*0\b|>>>?\s*0\b|~~|\b(?:Number|parseInt|parseFloat)\([^()\n]*\)\s*(?:\|\||\?\?)\s*0\b"),
+    (JS, CATCHES_ALL, r"\bnew\s+Proxy\s*\("),
+    (JS, DYNAMIC, r"=\s*(?:globalThis|window|self|global)\b(?!\s*[.\[(])"),
+    (JS, KEPT, r"\buseRef\s*(?:<[^<>\n]*>)?\(\s*(?!(?:null|undefined|false|true)\b)[A-Za-z_$]"),
+    (JS, ASSIGNS, r"\b(?:if|while)\s*\(\s*\(\s*[\w.$\[\]]+\s*=(?![=>])"),
+    ("typescript tsx", LAUNDERED, r"\bJSON\.parse\s*\(\s*JSON\.stringify|<\s*typeof\s+(?:JSON|Reflect|eval)\b"),
     (JS, PART, r"\.slice\(\s*0\s*,|\.(?:splice|at)\(\s*0\b"),
     ("typescript tsx", LOOSER, r"\w\?\s*:\s*[\w{\"'(]|\[\s*\w+\s*:\s*(?:string|number|symbol)\s*\]\s*:"
                     r"|!\s*:|\bdeclare\b"),
     ("go", DEBUG, r"\bos\.Std(?:out|err)\.Write\w*|\bfmt\.Fprint\w*\(\s*os\.Std|\bdebug\.PrintStack"),
     ("go", DYNAMIC, r"\bplugin\.Open\b|//go:linkname"),
+    ("go", IGNORED, r"\bfunc\b[^\n{]*\(\s*_?\w*[ \t]*,?[^\n{)]*\b_[ \t]+error\b|^[ \t]*err\w*[ \t]*=[ \t]*nil[ \t]*$"),
     ("go", IGNORED, r"[{;][ \t]*go[ \t]+[\w.]+\("),
     ("go", MUTED, r"\b(?:io|ioutil)\.Discard\b"),
     ("go", CUT, _MASK + r"|\bbinary\.(?:Little|Big)Endian\b|\bmath\.(?:Float\w+bits|Max\w+|Min\w+)\b|<<\s*\d+\s*>>"),
+    ("rust", DYNAMIC, r"\bmacro_rules!"),
+    ("rust", OF_NAMES, r"^[ \t]*(?:const|static)[ \t]+_\w*[ \t]*:"),
     ("rust", DEBUG, r"\b(?:io::)?std(?:out|err)\(\)"),
     ("rust", MUTED, r"\bset_hook\b|\bResult::ok\b|\.filter_map\(\s*\|\w+\|\s*\w+\.ok\(\)|\.flatten\(\)"),
     ("rust", CUT, _MASK + r"|\.to_[lbn]e_bytes\(\)|\b(?:wrapping|overflowing|saturating)_\w+\("
@@ -56,6 +91,8 @@ IN_CODE: tuple[tuple[str, tuple[str, str], str], ...] = (
     ("ruby", DEBUG, r"\$std(?:out|err)\s*(?:\.|<<)|\bSTD(?:OUT|ERR)\b|\bKernel\.(?:puts|print|p|warn)\b|\bpp\b"),
     ("ruby", DYNAMIC, r"\b(?:instance|class|module)_exec\b|\bconst_set\b|\.method\s*\(|\bInstructionSequence\b"
                       r"|\bTOPLEVEL_BINDING\b|\bERB\.new\b|(?<![\w.])(?:load|syscall)[ (]|\.to_proc\b|\bbinding\b"),
+    ("ruby", CATCHES_ALL, r"\bdef[ \t]+(?:self\.)?(?:method_missing|const_missing|respond_to_missing\?)"),
+    ("ruby", ANY_ERROR, r"=[ \t]*(?:::)?(?:Exception|StandardError)[ \t]*$"),
     ("ruby", MUTED, r"\$VERBOSE\s*=|\$std(?:err|out)\s*=|\breport_on_exception\b|&\.\w"),
     ("ruby", CUT, _MASK),
     ("bash", IGNORED, r"(?<![&|<>0-9])&[ \t]*$|(?:^|;)[ \t]*(?:if|until|while)[ \t]+[\w./-]+[ \t]*;[ \t]*(?:then|do)"
@@ -65,12 +102,24 @@ IN_CODE: tuple[tuple[str, tuple[str, str], str], ...] = (
                     r"|\|[ \t]*(?:ba)?sh\b"
                       r"|\b(?:python3?|perl|ruby|node|awk)[ \t]+-[ce]\b|\bprintf[ \t]+-v\b|\bdeclare[ \t]+-n\b"
                       r"|\bxargs\b|^[ \t]*\$\{?\w+\}?(?:[ \t]|$)|\benv[ \t]+-S\b"),
+    # a shell that reads its program from what it is fed
+    ("bash", DYNAMIC, r"(?:^|[;&|(])[ \t]*(?:\w+=\S*[ \t]+)*(?:ba|da|z|k)?sh(?:[ \t]+-s?)?[ \t]*(?=<<|$|[;&|)])"),
+    ("bash", FOR_EFFECT, r"^[ \t]*(?:export|declare[ \t]+-x)[ \t]+\w+="),
     ("bash", PART, r"\|[ \t]*(?:head|tail)\b"),
     ("c cpp", DEBUG, r"(?<![\w.>])(?:write\s*\(\s*[12]\s*,|(?:fputs|fwrite|putchar|dprintf|syslog)\s*\()"),
-    ("c cpp", DYNAMIC, r"\bdlsym\s*\(|\bdlopen\s*\("),
+    ("c cpp", DYNAMIC, r"\bdlsym\s*\(|\bdlopen\s*\(|\w[ \t]*##[ \t]*\w"
+                       r"|(?<![\w.])(?:strcpy|strcat|sprintf|vsprintf|gets|system|popen)\b(?!\s*\()"),
+    ("c cpp", UNBOUNDED, r"\bstrn(?:cpy|cat)\s*\([^,;\n]+,\s*(\w+)\s*,[^;\n]*\bstrlen\s*\(\s*\1\b"),
+    ("c cpp", ASSIGNS, r"\b(?:if|while)\s*\(\s*\(\s*\*?[\w.\[\]>-]+\s*=(?!=)"),
     ("c cpp", CUT, _MASK + r"|\b(?:__builtin_)?memcpy\s*\(\s*&\w+\s*,\s*&|<<\s*\d+\s*\)?\s*>>|\bunion\b"),
     ("c cpp", LOOSER, r"(?<![\w.])(?:strcpy|strcat|sprintf|vsprintf|gets|alloca|stpcpy|atoi|atol)\s*\("),
     ("cpp", CUT, r"\bnoexcept\b(?!\s*\(\s*false)|\bstd::launder\b|\b(?:ranges::)?views::take\b"),
+    ("yaml", MAY_FAIL, r"\b(?:continue-on-error|continueOnError|ignore_errors|ignore_unreachable|allow_failures?"
+                       r"|soft_fail)[\"']?[ \t]*:(?![ \t]*[\"']?(?:false|no|off)\b)"
+                       r"|\bfailed_when[ \t]*:[ \t]*[\"']?(?:false|no|never)\b"
+                       r"|\|\|[ \t]*(?:true|:|exit[ \t]+0|echo)\b|\bset[ \t]+\+e\b|\bexit[ \t]+0\b"),
+    ("yaml", NEVER_RUN, r"^[ \t-]*(?:if|when)[ \t]*:[ \t]*[\"']?(?:\$\{\{[ \t]*)?(?:false|no|never|0)\b"),
+    ("yaml", CONDITIONAL, r"^[ \t-]*(?:if|when|rules|only|except|paths-ignore|branches-ignore)[ \t]*:"),
     ("css", ("meaning_changed", "something is hidden or forced"), r"(?:\bdisplay|\bcontent)\s*:\s*none\b"
                     r"|\bvisibility\s*:\s*hidden"
             r"|\bopacity\s*:\s*0\s*[;}]|!\s*important\b"),
@@ -84,6 +133,12 @@ IN_TEXT: tuple[tuple[str, tuple[str, str], str], ...] = (
     (JS, DYNAMIC, r"\[\s*[\"'`](?:constructor|eval|Function|exec\w*|require|process|__proto__)[\"'`]\s*\]"
                   r"|\[\s*[\"'`]\w*[\"'`]\s*\+|\bon\(\s*[\"'](?:data:text)|[\"'`]data:text/javascript"),
     (JS, DYNAMIC, r"\bjavascript:"),
+    (JS, ASKED, r"\btypeof\s+\w+\s*[!=]==?\s*[\"'`](?:function|undefined)[\"'`]"),
+    (JS, UNSEEN, r"\brole=\{?[\"'](?:presentation|none)\b|\baria-hidden="
+                 r"|\bkey=\{[^}\n]*(?:\bMath\.random|\bDate\.now|\buuid)"),
+    ("python ruby java go rust " + JS, GLUED, r"[\"'`]\w{1,12}[\"'`]\s*(?:\+|\.\s*concat\s*\()\s*[\"'`]\w{1,12}[\"'`]"
+                       r"|[\"']{2}\.join\(\s*[(\[]\s*[\"']\w{1,12}[\"']\s*,|\]\s*\.\s*join\(\s*[\"']{2}\s*\)"),
+    ("go", FOR_EFFECT, r"^[ \t]*(?:import[ \t]+)?_[ \t]+\""),
     ("python", DYNAMIC, r"\[\s*[\"']\w*[\"']\s*\+|[\"'](?:eval|exec|__import__|__builtins__)[\"']"),
     ("ruby", DYNAMIC, r"[:\"'](?:instance_|class_|module_)?eval\b|%[wi]\[[^\]\n]{0,200}\beval\b"),
     ("java", DYNAMIC, r"\"(?:nashorn|js|javascript|groovy|java\.lang\.Runtime)\""),

@@ -21,6 +21,7 @@ GENERATED = re.compile(
 )
 _LINK = re.compile(r"\]\([^)\s]+|^\[[^\]]+\]:\s*\S+|<https?://[^>]+>|https?://[^\s)>\]]+", re.MULTILINE)
 _HEADING = re.compile(r"^#{1,6}[ \t]+(.+?)[ \t#]*$|^(.+)\n(?:=+|-{3,})[ \t]*$", re.MULTILINE)
+_TAG = re.compile(r"<[a-zA-Z][\w-]*[\s>/]")
 _HEAD = 40  # lines in which a header can stand
 
 
@@ -51,7 +52,9 @@ def _markdown(pair: Pair) -> Iterator[Violation]:
     headings -= Counter(_plainly(a or b) for a, b in _HEADING.findall(_prose(pair.after)))
     words_old, words_new = _words(pair.before), _words(pair.after)
     left = Counter(_plainly(line) for line in pair.after.lines)
-    if any(not left[heading] for heading in headings) and sum(words_new.values()) < sum(words_old.values()):
+    tagged = len(_TAG.findall(_prose(pair.after))) > len(_TAG.findall(_prose(pair.before)))
+    fewer = sum(words_new.values()) < sum(words_old.values())
+    if any(not left[heading] for heading in headings) and (tagged or (fewer and not _explained(pair, headings))):
         yield Violation("content_removed", pair.path, detail=f"{len(headings)} headings are gone")
     lost = sum((words_old - words_new).values())
     gained = sum((words_new - words_old).values())
@@ -100,7 +103,8 @@ def _keys(version: Version) -> Counter[str]:
     found: Counter[str] = Counter()
     for line in version.without_comments.split("\n"):
         for word in re.findall(r"[^\s,\[\]{}:'\"|>-][^\s,\[\]{}'\"]*", line):
-            found[_TRUTH.get(word.lower(), word).rstrip(":")] += 1
+            word = word.rstrip(":")
+            found[_TRUTH.get(word.lower(), word)] += 1
     return found
 
 

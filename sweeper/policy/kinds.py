@@ -11,6 +11,8 @@ COMMENT, CONTENT, BLOCK, SPEAKS, WRAPS = 1, 2, 4, 8, 16
 SPAN = COMMENT | CONTENT
 
 ANNOTATIONS = frozenset({"type", "type_annotation"})
+# What a type that is a part of another one stands in.
+WITHIN_TYPES = frozenset({"type_parameter", "union_type", "generic_type", "member_type", "constrained_type"})
 CONDITIONS = frozenset({"if_statement", "if_expression", "if", "unless", "if_modifier", "unless_modifier"})
 WRAPPERS = frozenset({"decorated_definition", "export_statement", "lexical_declaration", "template_declaration"})
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
 
+from sweeper.policy.hollow import squeezed
 from sweeper.policy.languages import LANGUAGES
 from sweeper.policy.rules import Violation
 from sweeper.policy.version import Pair, Version
@@ -33,14 +35,15 @@ PLACEHOLDER = re.compile(
 )
 MOST_COMMENTS = 3000  # lines of new comments that are read
 ELLIPSIS = re.compile(r"^\s*(?:#|//|/\*|<!--|--|%|;)?\s*(?:\.{3,}|…)\s*(?:\*/|-->)?\s*$")
+WORDLESS = re.compile(r"^\s*(?:[rRuU]?(\"\"\"|''')[\W_]*\1|/\*\*[\W_]*\*/)\s*$")  # a docstring without a word
 UNDONE = re.compile(
     r"\b(?:TODO|FIXME|XXX|HACK)\b|\bnot (?:yet )?implemented\b|\bplaceholder\b|\bstub(?:bed)?\b|\bto be (?:done"
     r"|implemented|restored)\b|\bdisabled (?:for now|to)\b|\btemporar(?:y|ily)\b",
     re.IGNORECASE,
 )
 UNSAFE = re.compile(
-    r"[\"'/]\^?\.[*+]\$?[\"'/]|\bverify\s*=\s*False|\bInsecureSkipVerify:\s*true|\brejectUnauthorized:\s*false"
-    r"|\bshell\s*=\s*True"
+    r"[\"'/]\^?\.[*+]\$?[\"'/]|\bverify[\"']?\s*[=:]\s*False|\bInsecureSkipVerify:\s*true|\brejectUnauthorized:\s*false"
+    r"|\bshell[\"']?\s*[=:]\s*True"
     r"|\b(?:chmod|0o?)\s*777\b|--no-verify\b|--insecure\b|\bcurl\s+-\w*k|NODE_TLS_REJECT_UNAUTHORIZED"
     r"|\bStrictHostKeyChecking[= ]no"
     r"|\bprivileged:\s*true|\b0\.0\.0\.0/0\b|Access-Control-Allow-Origin[\"']?\s*[:,]\s*[\"']\*"
@@ -48,6 +51,9 @@ UNSAFE = re.compile(
     r"|\bPYTHONHTTPSVERIFY\b|\byaml\.(?:unsafe_)?load\s*\((?![^)\n]*Safe)|\bautoescape\s*=\s*False"
     r"|(?m:^USER\s+(?:root|0)\b)|\bALLOWED_HOSTS\s*=\s*\[[\"']\*"
 )
+_SHEBANG = re.compile(r"#!\s*(?:\S*/env\s+(?:-\S+\s+)*)?(?:\S*/)?(\w+)")
+# Findings that another program at the head of the script answers.
+DIALECT = re.compile(r"shebang|#!|\bSC(?:3\d{3}|2039|2148|2187|2239|1071|1008)\b|\bposix\b", re.IGNORECASE)
 WIDE_COMMENT = re.compile(r"@\w+\s*\{\s*\??(?:any|\*|Object|Function|unknown)\s*[=|}]|\btype:\s*\(?(?:Any|object)\b")
 CREDENTIAL = re.compile(
     r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b|\bgh[pousr]_[A-Za-z0-9]{30,}|\bgithub_pat_\w{30,}|\bglpat-[\w-]{18,}"
@@ -81,6 +87,9 @@ _QUOTED = re.compile(r"[\"'][A-Za-z0-9+/_!@#$%^&*.=-]{8,}[\"']|://")
 def leftover_rules(pair: Pair) -> Iterator[Violation]:
     yield from _comments(pair)
     yield from _secrets(pair)
+    programs = [_SHEBANG.match(version.text) for version in (pair.before, pair.after)]
+    if programs[0] and programs[1] and programs[0][1] != programs[1][1] and not pair.explained.findings_say(DIALECT):
+        yield Violation("meaning_changed", pair.path, (1,), "another program runs the script")
     old = set(pair.before.lines)
     lines = tuple(
         number
@@ -90,8 +99,13 @@ def leftover_rules(pair: Pair) -> Iterator[Violation]:
         and line not in old
         and UNSAFE.search(line)
     )
-    if lines and len(UNSAFE.findall(pair.after.text)) > len(UNSAFE.findall(pair.before.text)):
+    if lines and _unsafe(pair.after) - _unsafe(pair.before):
         yield Violation("unsafe_setting", pair.path, lines, "what was checked is let through")
+
+
+def _unsafe(version: Version) -> Counter[str]:
+    """Its unsafe settings, each spelling for itself: the same under another spelling is as bad as new."""
+    return Counter(squeezed(found[0]) for found in UNSAFE.finditer(version.text))
 
 
 def _comments(pair: Pair) -> Iterator[Violation]:
@@ -116,6 +130,8 @@ def _comments(pair: Pair) -> Iterator[Violation]:
             elided.add(number)
         if line not in old and pair.after.language != "python" and ELLIPSIS.match(line):
             elided.add(number)
+        if line not in old and WORDLESS.match(line):
+            undone.add(number)
     if elided:
         yield Violation("placeholder", pair.path, tuple(sorted(elided)), "a placeholder in place of content")
     if wide:

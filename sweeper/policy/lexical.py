@@ -26,7 +26,10 @@ WORSE = {said: frozenset(ladder[place:]) for ladder in _LADDERS for place, said 
 
 
 # Of these another spelling is news: who is told not to `eval` is not to do it by another name.
-EACH_SPELLING = frozenset({"dynamic_code", "debug_output"})
+EACH_SPELLING = frozenset({"dynamic_code", "debug_output", "new_reach"})
+
+SWALLOWS = frozenset({SILENT, ANSWERED, SILENT_BROAD})
+EMPTY = re.compile(r"empty|swallow|silent|\bS11[02]\b", re.IGNORECASE)
 
 AROUND = 3  # unchanged lines that are read with the changed ones, for what spans several
 
@@ -47,6 +50,9 @@ def lexical_rules(pair: Pair) -> Iterator[Violation]:
         has = [mark.line for mark in new if mark[:2] in worse and mark.spelling == spelling]
         if len(has) > len(had):
             found.setdefault(said, []).extend(_fresh(pair, had, has))
+        elif said in SWALLOWS:
+            found.setdefault(said, []).extend(_as_empty(pair, has))
+    found = {said: lines for said, lines in found.items() if lines}
     for (rule, what), lines in found.items():
         yield Violation(rule, pair.path, tuple(dict.fromkeys(lines)), f"new: {what}")
     if not pair.after.test_file:
@@ -87,7 +93,7 @@ class Excerpt:
         text = self.literal if literal else self.code
         places = ((m.start() + len(m[0]) - len(m[0].lstrip()), m[0]) for m in pattern.finditer(text))
         return [
-            (self.numbers[bisect_right(self.starts, place) - 1], "".join(squeezed(found).partition("(")[:2]))
+            (self.numbers[bisect_right(self.starts, place) - 1], _spelt(found))
             for place, found in places
             if place < len(text)
         ]
@@ -121,6 +127,11 @@ def patterns(language: str) -> tuple[tuple[tuple[str, str], re.Pattern[str], int
     return tuple((said, re.compile(pattern, re.MULTILINE), where) for said, pattern, where in rows)
 
 
+def _spelt(found: str) -> str:
+    """Without blanks, arguments and the kind of its quotes."""
+    return re.sub(r"[`\"]", "'", "".join(squeezed(found).partition("(")[:2]))
+
+
 def _fresh(pair: Pair, before: list[int], after: list[int]) -> tuple[int, ...]:
     """Those of the lines `after` that don't stand so in `before`."""
     known = Counter(squeezed(pair.before.lines[line - 1]) for line in before)
@@ -132,6 +143,18 @@ def _fresh(pair: Pair, before: list[int], after: list[int]) -> tuple[int, ...]:
         else:
             fresh.append(line)
     return tuple(dict.fromkeys(fresh))
+
+
+def _as_empty(pair: Pair, lines: list[int]) -> list[int]:
+    """Those of the handlers in changed lines that findings called empty, and that still swallow what they catch."""
+    asked = [one.line for one in pair.explained.findings if EMPTY.search(f"{one.rule} {one.message}")]
+    return [
+        line
+        for line in lines
+        for hunk in pair.hunks
+        if hunk.after - 1 <= line <= hunk.after_end
+        and any(hunk.before - 2 <= place <= hunk.before_end + 1 for place in asked)
+    ]
 
 
 def _gone(pair: Pair, before: Excerpt, after: Excerpt) -> Iterator[Violation]:

@@ -21,7 +21,7 @@ LOOSE = ("test_changed", "a looser assertion, or a mock")
 NEW: tuple[tuple[str, tuple[str, str], str], ...] = (
     ("python", DEBUG, r"(?<![\w.])(?:p?print|breakpoint|ic|pp)\s*\(|\bi?pdb\.set_trace\s*\(|^\s*import\s+i?pdb\b"),
     ("python", DYNAMIC, r"(?<![\w.])(?:exec|eval|__import__|setattr|delattr)\s*\(|\bimportlib\.import_module\s*\("
-     r"|\bglobals\(\)|\bvars\(\)\[|\blocals\(\)|\b(?:getattr)\s*\(\s*[\w.]+\s*,\s*[\"']"),
+     r"|\bglobals\(\)|\bvars\(\s*\w*\s*\)\s*\[|\blocals\(\)|\b(?:getattr)\s*\(\s*[\w.]+\s*,\s*[\"']"),
     ("python", ENDS, r"\bos\._exit\s*\(|\batexit\.register|\bsys\.(?:modules|meta_path|path_hooks|path)\b\s*(?:\[|="
                      r"|\.\w+\()"
      r"|\bsys\.std(?:out|err)\s*=|\bimportlib\.reload|\bsys\.exit\s*\(\s*(?:0\s*)?\)|\bsys\.settrace|\bos\.kill\s*\("),
@@ -41,13 +41,13 @@ NEW: tuple[tuple[str, tuple[str, str], str], ...] = (
      r"|\bassert[ \t]+([\w.()\[\]]+)[ \t]*(?:==|is|>=|<=)[ \t]*\2[ \t]*(?:,|$)"
      r"|\bassert[ \t]*\([^\n]*,[ \t]*[\"'][^\n]*\)[ \t]*$"),
     ("python", LOOSE, r"\bmock\.ANY\b|\bANY\b(?=\s*[,)])|\bmonkeypatch\.setattr|\bpatch(?:\.object)?\s*\("
-                      r"|\bpytest\.approx\("),
+                      r"|\bpytest\.approx\(|(?:\bsuppress\s*\(|\bexcept\b)[^\n:]*\bAssertionError\b"),
     ("python", UNCHECKED, r"\bTYPE_CHECKING[ \t]*=[ \t]*\w|^[ \t]+if[ \t]+(?:typing\.)?TYPE_CHECKING\b"),
     ("python", WIDE, r"\bAny[ \t]+as[ \t]+\w|=[ \t]*(?:typing\.|t\.)?(?:Any|object)[ \t]*$"),
     ("python", IGNORED, r"\bfinally[ \t]*:\s*(?:return|break|continue)\b|\bsuppress[ \t]+as\b"),
     ("python", REACH, r"\bos\.(?:system|popen|environ|getenv|exec\w+|spawn\w+|remove|unlink|rmdir|chmod)\b"
-                      r"|\bsubprocess\b|\bsocket\b"
-     r"|\burllib\.request\b|\brequests\b|\bhttpx\b|\bhttp\.client\b|\bshutil\.rmtree\b|\bctypes\b|\bpickle\.loads?\b"
+                      r"|\b(?:subprocess|socket|requests|httpx)\b(?!\.(?:\w*(?:Error|Exception|Expired|Timeout)|timeout|error)\b)"
+     r"|\burllib\.request\b|\bhttp\.client\b|\bshutil\.rmtree\b|\bctypes\b|\bpickle\.loads?\b"
      r"|\bmarshal\b"),
     (JS, IGNORED, r"\bfinally\s*\{\s*(?:return|break|continue)\b"),
     (JS, REACH, r"\bfetch\s*\(|\bXMLHttpRequest\b|\bchild_process\b|\bprocess\.env\b|\bexecSync\b"
@@ -84,7 +84,8 @@ NEW: tuple[tuple[str, tuple[str, str], str], ...] = (
     (JS, SKIP, r"\b(?:it|test|describe|context|suite|bench)\.(?:skip|todo|only|failing|fixme|fails|skipIf|runIf)\b"
      r"|(?<![\w.])(?:xit|xtest|xdescribe|xcontext|xspecify|fit|fdescribe|ftest)\s*[.(]|\bthis\.skip\s*\("
      r"|(?<![\w.])pending\s*\("
-     r"|\btest\.(?:skip|fixme)\s*\(|\bt\.(?:skip|todo)\s*\("),
+     r"|\btest\.(?:skip|fixme)\s*\(|\bt\.(?:skip|todo)\s*\("
+     r"|(?<![\w.])(?:it|test|describe|suite)\s*\([^\n]*,\s*\{[^}\n]*\b(?:skip|todo|only|ignore)\s*:(?!\s*false\b)"),
     (JS, TRIVIAL, r"\bexpect\(\s*(true|false|null|undefined|\d+|[\w.]+)\s*\)\s*\.\s*(?:toBe|toEqual"
                   r"|toStrictEqual)\(\s*\1\s*\)"
      r"|\bexpect\(\s*(?:true|1)\s*\)\s*\.\s*(?:toBeTruthy|toBeDefined|to\.be\.(?:true|ok)|not\.toBe)"
@@ -138,7 +139,8 @@ NEW: tuple[tuple[str, tuple[str, str], str], ...] = (
     ("java", TRIVIAL, r"\bassertTrue\s*\(\s*(?:[^,()]*,\s*)?true\s*[,)]|\bassertFalse\s*\(\s*false"
                       r"|\bassert\w*Equals\s*\(\s*([\w.]+)\s*,\s*\1\s*[,)]|\bassertNull\s*\(\s*null"
      r"|\bassert(?:Not)?Null\s*\(\s*(?:new\b|\")|\bassert\s+true\b"),
-    ("java", LOOSE, r"\bassertNotNull\s*\(|\bassertDoesNotThrow\s*\(|\bany(?:String|Int|Long)?\(\)|\bMockito\.mock"),
+    ("java", LOOSE, r"\bcatch\s*\([^)]*\bAssertion\w*Error\b"
+                    r"|\bassertNotNull\s*\(|\bassertDoesNotThrow\s*\(|\bany(?:String|Int|Long)?\(\)|\bMockito\.mock"),
     ("ruby", DEBUG, r"^[ \t]*(?:puts|pp?|print|warn)(?:[ \t]+\S|\()|\bbinding\.(?:pry|irb)\b|\bbyebug\b"
                     r"|^[ \t]*debugger\b|\$std(?:out|err)\.puts"),
     ("ruby", WIDE, r"\bT\.untyped\b"),
@@ -185,6 +187,7 @@ NEW: tuple[tuple[str, tuple[str, str], str], ...] = (
     ("c cpp", TRIVIAL, r"\b(?:EXPECT|ASSERT)_(?:TRUE\(\s*(?:true|1)|FALSE\(\s*(?:false|0))"
                        r"|(?<![\w.])assert\s*\(\s*(?:1|true)\s*(?:\)|&&|\|\|)|\b(?:EXPECT"
                        r"|ASSERT)_EQ\(\s*([\w.]+)\s*,\s*\1\s*\)|\bassert\s*\([^\n;]*\|\|\s*(?:1|true)\s*\)"),
+    ("c cpp", LOOSE, r"\b(?:EXPECT|ASSERT)_(?:ANY|NO)_THROW\b"),
     ("c cpp", DYNAMIC, r"^[ \t]*#[ \t]*(?:define[ \t]+(?:NDEBUG|assert|static_assert|if|while|free|malloc|return)\b"
                        r"|undef[ \t]+assert\b|line\b)|^[ \t]*#[ \t]*include[ \t]+\S*\.(?:inc|c|cc|cpp)\b"),
     ("c cpp", ENDS, r"(?<![\w.])(?:_exit|_Exit|exit|quick_exit)\s*\(\s*(?:0|EXIT_SUCCESS)\s*\)"),

@@ -59,7 +59,9 @@ RULES: dict[str, Rule] = {
     "scope": Rule(REJECT, "a path outside the unit and the sweep's `scope`", firm=True),
     "deleted": Rule(REJECT, "a file is deleted"),
     "emptied": Rule(REJECT, "a file is left without content"),
-    "hidden_character": Rule(REJECT, "an invisible character, or one that turns the direction of the text"),
+    "hidden_character": Rule(
+        REJECT, "an invisible character, one that turns the direction of the text, a letter that looks like another"
+    ),
     "binary": Rule(REJECT, "a file that is not text"),
     "encoding": Rule(REJECT, "the encoding or the byte-order mark of a file changes"),
     "line_endings": Rule(REJECT, "line endings of untouched lines change, or become mixed"),
@@ -79,7 +81,9 @@ RULES: dict[str, Rule] = {
     "forged_verdict": Rule(
         REVIEW, "a changed file that the check, a test or a build imports or runs, or code that ends them", allow=True
     ),
-    "api_changed": Rule(REVIEW, "a public name is renamed, moved, no longer public, or a public value is gone"),
+    "api_changed": Rule(
+        REVIEW, "a public name is renamed, moved, no longer public or newly so without use, or a public value is gone"
+    ),
     "body_reduced": Rule(REVIEW, "little is left of a body, or a part of it says that it is not made yet"),
     "unrelated_change": Rule(REVIEW, "code is changed that no finding is about"),
     "unsafe_setting": Rule(REVIEW, "a check of certificates, input or access is set to let everything through"),
@@ -89,7 +93,9 @@ RULES: dict[str, Rule] = {
     "meaning_changed": Rule(REVIEW, "a comparison, a number or a truth value is another, and nothing else"),
     "check_removed": Rule(REVIEW, "a guard, a check or an error that was raised is gone"),
     "test_changed": Rule(REVIEW, "an assertion compares something else or less exactly, cases are gone, a mock is new"),
-    "error_ignored": Rule(REVIEW, "an error or a result is ignored, or every error is caught"),
+    "error_ignored": Rule(
+        REVIEW, "an error or a result is ignored, every error is caught, or a step of a workflow may fail"
+    ),
     "wide_type": Rule(REVIEW, "a type that admits anything: Any, any, unknown, object, interface{}, void *"),
     "unchecked": Rule(REVIEW, "something is taken for granted: a cast, a non-null assertion, an unwrap, unsafe code"),
     "dummy_use": Rule(REVIEW, "a use that does nothing but be a use: `_ = x`, `del x`, `(void)x`"),

@@ -116,7 +116,8 @@ CODE: dict[str, str] = {
     r"|cfg_attr\b(?:[^\]\[]{0,500}\[|[^\]]{501})(?P<codes2>[^\]]*))",
     "c cc cpp cxx h hh hpp m mm cu": r"(?:#\s*|_)[Pp]ragma\b(?:[^\n]{0,500}?"
     r"\b(?:ignored|disable|suppress)\b(?P<codes>[^\n]*)|[^\n]{501}(?P<codes2>[^\n]*))",
-    "java kt kts scala groovy": r"@\s*(?:\w+\s*:\s*)?(?:\[[^\]@]*?\b|(?:\w+\s*\.\s*)*)(?:Suppress\w*|nowarn)\b"
+    "java kt kts scala groovy": r"@\s*(?:\w+\s*:\s*)?(?:\[[^\]@]*?\b|(?:\w+\s*\.\s*)*)"
+    r"(?:Suppress\w*|nowarn|Generated)\b"
     r"(?P<codes>\s*\([^)]{0,500}\))?",
     "cs fs": r"\[[^\]]{0,500}?\bSuppressMessage\b(?P<codes>[^\]]{0,500})"
     r"|#\s*pragma\s+warning\s+disable\b(?P<codes2>[^\n]*)"
@@ -140,5 +141,5 @@ WORDS = (
     "$flow", "noflow", "flowlint", "allow", "expect", "todo", "no_type_check", "nowarn", "waive", "nocov", "reek",
     "typed:", "critic", "options_ghc", "ann", "luacheck", "sqlfluff", "dont-add", "nullable", "enable", "restore",
     "fmt", "yapf", "autopep8", "black", "isort", "clang-format", "checkstyle", "scalastyle", "@formatter", "vale",
-    "djlint", "pyml", "lint_on", "nopep8", "jshint", "jslint", "configure-file", "cfg_attr",
+    "djlint", "pyml", "lint_on", "nopep8", "jshint", "jslint", "configure-file", "cfg_attr", "generated",
 )  # fmt: skip

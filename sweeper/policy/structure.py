@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, partial
 
+from sweeper.policy.explain import REMOVAL
 from sweeper.policy.hollow import hollow, nothing, stops
 from sweeper.policy.outline import Definition, Outline
 from sweeper.policy.rules import Violation
@@ -89,10 +90,12 @@ def _removed(pair: Pair, before: Outline, after: Outline, matched: Matched, dead
     words = [(other, words_of(after, other)) for other in matched.new[:MOST_COMPARED]]
     bound = _bound(after) if matched.gone else frozenset()
     lines: dict[str, list[int]] = defaultdict(list)
+    heirs: dict[int, Definition | None] = {}
     for one in matched.gone:
-        inner = one.local or one.name.rpartition(".")[0] in names
-        if id(one) not in dead and not inner and one.name not in left:
-            heir = _heir(one, words_of(before, one), words) if words else None
+        if one.local or one.name.rpartition(".")[0] in names:
+            continue
+        heir = heirs[id(one)] = heir_of(one, words_of(before, one), words) if words else None
+        if id(one) not in dead and one.name not in left:
             rule = _fate(one, heir, one.short in shorts, one.short.rstrip("=") in bound)
             lines[rule].append(one.head)
     for rule, what in _FATES.items():
@@ -104,6 +107,19 @@ def _removed(pair: Pair, before: Outline, after: Outline, matched: Matched, dead
     hidden = tuple(new.head for old, new in matched.kept if old.public and not new.public and not new.test)
     if hidden:
         yield Violation("api_changed", pair.path, hidden, "no longer public")
+    yield from _kept_up(pair, matched, dead, heirs)
+
+
+def _kept_up(pair: Pair, matched: Matched, dead: set[int], heirs: dict[int, Definition | None]) -> Iterator[Violation]:
+    """What findings call unused and is published instead, and tests that are called duplicates and are none."""
+    shown = [new.head for old, new in matched.kept if not old.public and new.public and not new.local]
+    shown += [heir.head for one in matched.gone if not one.public and (heir := heirs.get(id(one))) and heir.public]
+    if shown and pair.explained.findings_say(REMOVAL):
+        yield Violation("api_changed", pair.path, tuple(shown), "what nobody uses is public now")
+    alone = [one.head for one in matched.gone if id(one) in dead and not heirs.get(id(one)) and _only_one(one, matched)]
+    if alone:
+        what = "no other test has the same body as the one that is gone"
+        yield Violation("test_changed", pair.path, _places(pair, alone), what)
 
 
 _FATES = {
@@ -134,7 +150,7 @@ def _places(pair: Pair, lines: Iterable[int]) -> tuple[int, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _heir(one: Definition, words: Counter[str], new: list[tuple[Definition, Counter[str]]]) -> Definition | None:
+def heir_of(one: Definition, words: Counter[str], new: list[tuple[Definition, Counter[str]]]) -> Definition | None:
     """The new definition that is this one under another name or in another place."""
     for other, others in new:
         if other.short == one.short and other.kind == one.kind:
@@ -142,6 +158,11 @@ def _heir(one: Definition, words: Counter[str], new: list[tuple[Definition, Coun
         if other.kind == one.kind and alike(words, others) >= ALIKE:
             return other
     return None
+
+
+def _only_one(one: Definition, matched: Matched) -> bool:
+    """Whether a test that is gone tested what none of those that stay does."""
+    return one.test and one.has_body and all(one.statements != other.statements for _, other in matched.kept)
 
 
 _BINDING = re.compile(

@@ -43,7 +43,8 @@ _EXPLAINS = re.compile(
     re.IGNORECASE,
 )
 _NUMERIC = re.compile(
-    r"literal|precision|octal|hex|digit|zero|fraction|separator|len\b|length|empty|range|coerc|nullish", re.I
+    r"literal|precision|printf|directive|injection|interpolat|percent|octal|hex|digit|zero|fraction|separator|len\b|length|empty|range|coerc|nullish",
+    re.I,
 )
 _DELIBERATE = re.compile(r"needless|elid|inherit|super|diamond|UP0|simplif|C4\d\d")
 _MOST = 4000  # characters of a hunk: a longer one is no wording any more
@@ -142,7 +143,10 @@ def _said(pair: Pair, one: _Change, lost: Counter[str], gained: Counter[str], fo
     if (went["true"] and came["false"]) or (went["false"] and came["true"]):
         return _OTHER
     if fresh:
-        return ("wide_type", "a type admits more") if fresh <= _WIDE and (words or "|" in went) else None
+        narrower = words <= {"any", "Any"} and bool(words)
+        return (
+            ("wide_type", "a type admits more") if fresh <= _WIDE and not narrower and (words or "|" in went) else None
+        )
     if words:
         missed = {word for word in words if word.lower() not in _named(pair, hunk)}
         short = _near(pair, hunk, _DELIBERATE)

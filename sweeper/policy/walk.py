@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from sweeper.policy.hollow import squeezed
-from sweeper.policy.kinds import ANNOTATIONS, BLOCK, COMMENT, CONDITIONS, SPAN, SPEAKS, WRAPS, kinds_of
+from sweeper.policy.kinds import ANNOTATIONS, BLOCK, COMMENT, CONDITIONS, SPAN, SPEAKS, WITHIN_TYPES, WRAPS, kinds_of
 from sweeper.policy.languages import LANGUAGES, Language
 from sweeper.policy.marks import NODE_MARKS, Mark, handler, swallowing_call
 from sweeper.policy.names import body_of, called, exported, is_public, is_test, name_of
@@ -140,7 +140,7 @@ class _Walk:
             self._assertion(node, owner)
         elif kind in language.handlers:
             self._found.marks += handler(language.name, node, text, self._statements)
-        if kind in ANNOTATIONS:
+        if kind in ANNOTATIONS and (node.parent is None or node.parent.type not in WITHIN_TYPES):
             owner.annotations += 1
         elif kind in CONDITIONS and self._leaves(node):
             owner.guards += 1
