@@ -70,7 +70,7 @@ IN_CODE: tuple[tuple[str, tuple[str, str], str], ...] = (
                     r"|!\s*:|\bdeclare\b"),
     ("go", DEBUG, r"\bos\.Std(?:out|err)\.Write\w*|\bfmt\.Fprint\w*\(\s*os\.Std|\bdebug\.PrintStack"),
     ("go", DYNAMIC, r"\bplugin\.Open\b|//go:linkname"),
-    ("go", IGNORED, r"\bfunc\b[^\n{]*\(\s*_?\w*[ \t]*,?[^\n{)]*\b_[ \t]+error\b|^[ \t]*err\w*[ \t]*=[ \t]*nil[ \t]*$"),
+    ("go", IGNORED, r"\bfunc\b[^\n{]{0,300}\b_[ \t]+error\b|^[ \t]*err\w*[ \t]*=[ \t]*nil[ \t]*$"),
     ("go", IGNORED, r"[{;][ \t]*go[ \t]+[\w.]+\("),
     ("go", MUTED, r"\b(?:io|ioutil)\.Discard\b"),
     ("go", CUT, _MASK + r"|\bbinary\.(?:Little|Big)Endian\b|\bmath\.(?:Float\w+bits|Max\w+|Min\w+)\b|<<\s*\d+\s*>>"),

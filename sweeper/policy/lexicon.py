@@ -85,7 +85,7 @@ NEW: tuple[tuple[str, tuple[str, str], str], ...] = (
      r"|(?<![\w.])(?:xit|xtest|xdescribe|xcontext|xspecify|fit|fdescribe|ftest)\s*[.(]|\bthis\.skip\s*\("
      r"|(?<![\w.])pending\s*\("
      r"|\btest\.(?:skip|fixme)\s*\(|\bt\.(?:skip|todo)\s*\("
-     r"|(?<![\w.])(?:it|test|describe|suite)\s*\([^\n]*,\s*\{[^}\n]*\b(?:skip|todo|only|ignore)\s*:(?!\s*false\b)"),
+     r"|(?<![\w.])(?:it|test|describe|suite)\s*\([^\n]{0,300},\s*\{[^}\n]{0,200}\b(?:skip|todo|only|ignore)\s*:(?!\s*false\b)"),
     (JS, TRIVIAL, r"\bexpect\(\s*(true|false|null|undefined|\d+|[\w.]+)\s*\)\s*\.\s*(?:toBe|toEqual"
                   r"|toStrictEqual)\(\s*\1\s*\)"
      r"|\bexpect\(\s*(?:true|1)\s*\)\s*\.\s*(?:toBeTruthy|toBeDefined|to\.be\.(?:true|ok)|not\.toBe)"
