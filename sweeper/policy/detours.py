@@ -50,8 +50,8 @@ IN_CODE: tuple[tuple[str, tuple[str, str], str], ...] = (
                          r"[)\]}][ \t]*$"),
     ("python", NAMELESS, r"\bdef\s+\w+\s*\((?:[^()]|\([^()]*\)){0,500}\*\*?\s*\w"),
     ("python", SHARED, r"^(\w+)[ \t]*(?::[^\n=]*)?=[ \t]*(?:\[\]|\{\}|(?:list|dict|set)\(\))[ \t]*$"
-                       r"[\s\S]{0,2000}?\bdef\b[^\n]*=\s*\1\b"),
-    ("python", JOINED, r"\b(?:execute|executemany|raw|query)\s*\(\s*[^,\n]*\.join\s*\("),
+                       r"[\s\S]{0,1000}?\bdef\b[^\n]{0,300}=\s*\1\b"),
+    ("python", JOINED, r"\b(?:execute|executemany|raw|query)\s*\(\s*[^,\n]{0,200}\.join\s*\("),
     (JS, DEBUG, r"\bprocess\.(?:stderr\.write|_rawDebug|emitWarning)|\butil\.debuglog|\bconsole\s*\["
                 r"|(?<=[(,])\s*console\.\w+\s*(?=[,)])|=\s*console\b"),
     (JS, DYNAMIC, r"\beval\b(?!\s*[(:])|\b(?:globalThis|window|self|global|top)\s*\??\.\s*(?:eval|Function)\b"
@@ -135,7 +135,7 @@ IN_TEXT: tuple[tuple[str, tuple[str, str], str], ...] = (
     (JS, DYNAMIC, r"\bjavascript:"),
     (JS, ASKED, r"\btypeof\s+\w+\s*[!=]==?\s*[\"'`](?:function|undefined)[\"'`]"),
     (JS, UNSEEN, r"\brole=\{?[\"'](?:presentation|none)\b|\baria-hidden="
-                 r"|\bkey=\{[^}\n]*(?:\bMath\.random|\bDate\.now|\buuid)"),
+                 r"|\bkey=\{[^}\n]{0,200}(?:\bMath\.random|\bDate\.now|\buuid)"),
     ("python ruby java go rust " + JS, GLUED, r"[\"'`]\w{1,12}[\"'`]\s*(?:\+|\.\s*concat\s*\()\s*[\"'`]\w{1,12}[\"'`]"
                        r"|[\"']{2}\.join\(\s*[(\[]\s*[\"']\w{1,12}[\"']\s*,|\]\s*\.\s*join\(\s*[\"']{2}\s*\)"),
     ("go", FOR_EFFECT, r"^[ \t]*(?:import[ \t]+)?_[ \t]+\""),

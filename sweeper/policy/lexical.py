@@ -134,10 +134,12 @@ def _spelt(found: str) -> str:
 
 def _fresh(pair: Pair, before: list[int], after: list[int]) -> tuple[int, ...]:
     """Those of the lines `after` that don't stand so in `before`."""
-    known = Counter(squeezed(pair.before.lines[line - 1]) for line in before)
+    was = {line: squeezed(pair.before.lines[line - 1]) for line in set(before)}
+    now = {line: squeezed(pair.after.lines[line - 1]) for line in set(after)}
+    known = Counter(was[line] for line in before)
     fresh = []
     for line in after:
-        text = squeezed(pair.after.lines[line - 1])
+        text = now[line]
         if known[text]:
             known[text] -= 1
         else:
