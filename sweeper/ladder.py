@@ -25,7 +25,7 @@ LONGEST_WAIT = 60.0  # a retry further off waits for the next round, so that no 
 NEXT_RUNG = frozenset({Kind.PARTIAL, Kind.NEEDS_INPUT, Kind.CONTEXT_OVERFLOW, Kind.DECLINED})
 CHARGED = frozenset({Kind.NO_CHANGE, Kind.NOT_FIXED, Kind.REJECTED, Kind.TIMED_OUT, Kind.EJECTED})
 HELD = {
-    Kind.RULES_CONFLICT: "rules conflict: two rules undo each other",
+    Kind.RULES_CONFLICT: "rules conflict: what mends one breaks the other",
     Kind.UNCLASSIFIED: "an outcome that fits no class",
 }
 

@@ -214,7 +214,7 @@ def test_a22_the_same_pair_of_rules_twice_is_held() -> None:
     following, _, used = follow([seen, (Kind.NOT_FIXED, EXCHANGED + "D203/D211")], steps)
     assert used == [0, 1]
     assert following.state is UnitState.HELD
-    assert following.why == "rules conflict: two rules undo each other: D203/D211"
+    assert following.why == "rules conflict: what mends one breaks the other: D203/D211"
     assert follow([seen, (Kind.NOT_FIXED, EXCHANGED + "D203/D400")], steps)[0].state is UnitState.OPEN
 
 
