@@ -95,8 +95,9 @@ class Meter:
     `tokens` are the provider's own counts. `micro_usd` prices them, plus `estimated_micro_usd` for calls whose count
     never came (a cut stream: the whole reservation, never less than the truth). `refused`: how often which thing
     was asked for in vain. `failing`: nothing was answered since `last_error`. `declined`: the model refused in its last
-    answer. `account`: an error of the whole account. `parked`: the wait that the provider asked for. `exhausted`: the
-    limit that refused a call ("tokens", "limits.usd_per_attempt", ..._fire, ..._day), or "".
+    answer. `account`: an error of the whole account, with no later try that it took. `parked`: the wait that the
+    provider asked for. `exhausted`: the limit that refused a call ("tokens", "limits.usd_per_attempt", ..._fire,
+    ..._day), or "".
     """
 
     requests: int = 0

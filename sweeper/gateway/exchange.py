@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import json
 from collections.abc import Awaitable, Callable, Mapping
@@ -188,18 +189,15 @@ class Exchange:
         response = web.StreamResponse(headers=_answered(answer.headers))
         if not await _reaches(response.prepare(call.request)):
             return response
-        try:
+        with contextlib.suppress(aiohttp.ClientError, OSError):  # an answer says itself when it is whole
             async for chunk in answer.content.iter_any():
                 reader.feed(chunk)
                 if not await _reaches(response.write(chunk)):
                     return response
-        except (aiohttp.ClientError, OSError):
-            call.caller.failed(Error.CUT)
-            return _cut(call, response)
         reader.end()
         if reader.error:
             call.caller.failed(reader.error)
-        elif not reader.ended:  # some agents would take what came for the whole answer
+        elif not reader.ended:  # also where something in between ended it properly: some agents would believe that
             call.caller.failed(Error.CUT)
             return _cut(call, response)
         await _reaches(response.write_eof())

@@ -83,7 +83,7 @@ class UsageReader:
             self.begun = not PRELUDE.search(line)
 
     def end(self) -> None:
-        """The stream ended by itself, not by a cut."""
+        """Nothing more comes."""
         if self._rest and not self._blind:
             self._line(b"".join(self._rest))
         self._rest = []

@@ -29,7 +29,7 @@ def tools_of(protocol: str, body: Json) -> dict[str, Tool]:
 
 
 def said_of(protocol: str, body: Json) -> tuple[str, int]:
-    """The text of the user's messages, and the number of tool results."""
+    """The text of the user's messages and of the last one, and the number of tool results."""
     name = {"generate": "contents", "responses": "input"}.get(protocol, "messages")
     messages = body.get(name) or []
     if isinstance(messages, str):
@@ -39,7 +39,7 @@ def said_of(protocol: str, body: Json) -> tuple[str, int]:
         content = message.get("parts" if protocol == "generate" else "content")
         if str(message.get("type", "")).endswith("_call_output") or message.get("role") == "tool":
             results += 1
-        elif message.get("role") == "user":
+        elif message.get("role") == "user" or message is messages[-1]:  # some agents end with words of the model's
             texts.append(content if isinstance(content, str) else _text(content))
             results += sum(1 for part in content or () if _is_result(part))
     return "\n".join(texts), results

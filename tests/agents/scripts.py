@@ -67,6 +67,11 @@ def looping(asked: Asked) -> Reply:
     return do(Run(f"echo {asked.results}"), wait=0.5)
 
 
+def obeying(script: Script) -> Script:
+    """Ends where an agent tells its model to end: opencode has no other turn limit."""
+    return lambda asked: Say("I was told to end.") if "MAXIMUM STEPS REACHED" in asked.text else script(asked)
+
+
 @dataclass(frozen=True)
 class Failure:
     """A unit that gets `reply` ends as (kind, reason). `but`: agents with another end: they show less of it.

@@ -24,6 +24,7 @@ from tests.agents.scripts import (
     garbling,
     looping,
     most_turns,
+    obeying,
     unit_of,
 )
 
@@ -68,7 +69,7 @@ def test_d16_d18_d23_every_failure_has_its_one_class(sweeping: Callable[..., Swe
     sweep = sweeping(by_unit({places[name]: failure.reply for name, failure in UNITS.items()}), files=len(places))
     (sweep.project.folder / OTHER).write_text(FINE)
     sweep.project.commit()
-    slots, idle, wall = (4, "15s", "30s") if agent in FIRST else (2, "120s", "240s")  # some take long to start
+    slots, idle, wall = (4, "15s", "30s") if agent in FIRST else (2, "120s", "330s")  # some take long to start
     # without a pilot: most of these units fail, and none is to wait for the slowest of the first
     rung = {"agent": agent, "clocks": {"idle": idle, "wall": wall}, "max_turns": most_turns(agent), "pilot": 0}
     sweep.configure(rung, top=f"[limits]\nslots = {slots}\n{RICH}", more="max_rounds = 1")
@@ -127,13 +128,16 @@ def test_an_answer_that_is_none_charges_nobody(sweeping: Callable[..., Sweeping]
 
     sweep = sweeping(script, files=len(places))
     rung = {"agent": agent, "clocks": {"idle": "90s", "wall": "180s"}, "max_turns": most_turns(agent), "pilot": 0}
-    sweep.configure(rung, top=f"[limits]\nslots = 2\n{RICH}")
+    sweep.configure(rung, top=f"[limits]\nslots = 2\n{RICH}", more="max_rounds = 1")
     ended = sweep.run(agent)
     found = {name: list(zip(ended.kinds(place), ended.reasons(place), strict=True)) for name, place in places.items()}
-    assert {name: outcomes[-1] for name, outcomes in found.items()} == dict.fromkeys(names, ("fixed", ""))
-    assert {kind for outcomes in found.values() for kind, _ in outcomes} <= {"fixed", "transient"}
+    # opencode reads no stream of Anthropic's protocol without a count, and asks until its clock
+    blind = {"uncounted": ("timed_out", "idle")} if agent == "opencode" else {}
+    assert {name: outcomes[-1] for name, outcomes in found.items()} == dict.fromkeys(names, ("fixed", "")) | blind
+    earlier = [kind for outcomes in found.values() for kind, _ in outcomes[:-1]]
+    assert set(earlier) <= {"transient"}
     assert ended.unit(places["uncounted"])["tries"][-1]["usage"]["micro_usd"] > 100_000, "never counted too low"
-    assert sweep.project.recount() == 0
+    assert sweep.project.recount() == 2 * len(blind)
 
 
 # Codex, pi, Copilot and aider can't count their turns: the clock ends them.
@@ -147,7 +151,7 @@ def test_d16_a_turn_limit_is_no_verdict_on_what_was_done(sweeping: Callable[...,
         more = [do(Run(f"echo {number}")) for number in range(50)]
         return turns(do(Read(path)), do(Edit(path, OLD, "")), *more)(asked)
 
-    sweep = sweeping(script)
+    sweep = sweeping(obeying(script))
     sweep.configure({"agent": agent, "max_turns": 4})
     ended = sweep.run(agent)
     assert ended.code == 0, ended.err
@@ -157,7 +161,8 @@ def test_d16_a_turn_limit_is_no_verdict_on_what_was_done(sweeping: Callable[...,
 
 @pytest.mark.parametrize("agent", COUNTING)
 def test_d16_a_turn_limit_without_a_change(sweeping: Callable[..., Sweeping], agent: str) -> None:
-    sweep = sweeping(by_unit({ONE: looping}))
+    sweep = sweeping(obeying(by_unit({ONE: looping})))
     sweep.configure({"agent": agent, "max_turns": 4}, more="max_rounds = 1")
     ended = sweep.run(agent)
-    assert (ended.kinds(ONE), ended.reasons(ONE)) == (["no_change"], ["turn limit"])
+    reason = "no change" if agent == "opencode" else "turn limit"  # it is its model that ends
+    assert (ended.kinds(ONE), ended.reasons(ONE)) == (["no_change"], [reason])
