@@ -19,7 +19,7 @@ import aiohttp
 
 from bench.rows import Row
 from sweeper.budget import Budget
-from sweeper.config import LimitsConfig
+from sweeper.config.models import LimitsConfig
 from sweeper.gateway import Door, Gateway, Protocol, Provider
 
 KEY = "sk-bench-0123456789abcdef"

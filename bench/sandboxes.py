@@ -16,13 +16,13 @@ import anyio
 
 from bench.projects import commit
 from bench.rows import Row
-from sweeper.attempt import attempt
+from sweeper.attempt.attempt import attempt
+from sweeper.attempt.job import Job
 from sweeper.backlog.check import Check, Sandboxing
 from sweeper.backlog.child import Parser
 from sweeper.backlog.tools import recognise
-from sweeper.config import RungConfig, SweepConfig
+from sweeper.config.models import RungConfig, SweepConfig
 from sweeper.ground import Ground, Workshop, stand_on
-from sweeper.job import Job
 from sweeper.ledger import make_owner
 from sweeper.policy import Scope
 from sweeper.records import Finding, Kind, Unit
@@ -30,7 +30,7 @@ from sweeper.repo import Repo
 from sweeper.sandbox.bubblewrap import Bubblewrap
 from sweeper.sandbox.contract import Backend, Name, Role, Snapshot, Toolchain
 from sweeper.sandbox.docker import Docker
-from sweeper.verifiers import Verifiers
+from sweeper.verify.verifiers import Verifiers
 
 FILES, FOLDERS, AT_ONCE, TIMES = 2000, 40, 4, 80
 IMAGE = "debian:bookworm-slim"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from sweeper.config import LimitsConfig, RungConfig
+from sweeper.config.models import LimitsConfig, RungConfig
 from sweeper.records import Usage
 
 MICRO = 1_000_000

@@ -24,7 +24,7 @@ from sweeper.commands import argv
 from sweeper.drain import Drained, EngineLimits, LoopFailed, Why, drain
 from sweeper.errors import CheckBroken, ForgeFailed, LedgerFailed, LimitReached, NoSandbox, SweeperError
 from sweeper.forge.contract import Published, Rendered
-from sweeper.green import Judge
+from sweeper.gate.green import Judge
 from sweeper.ledger.contract import Ledger, Run
 from sweeper.loop import Claims, Loop
 from sweeper.order import Hooks, Order, Tools, ladder_digest, scope, workshop

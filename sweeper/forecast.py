@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from sweeper.config import LimitsConfig, RungConfig
+from sweeper.config.models import LimitsConfig, RungConfig
 from sweeper.ladder import CHARGED, HELD, NEXT_RUNG
 from sweeper.records import Kind, Usage
 

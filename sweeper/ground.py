@@ -21,7 +21,7 @@ from sweeper.agents.masks import MASKED, hides
 from sweeper.backlog.check import Check, Sandboxing
 from sweeper.backlog.fingerprint import compare, line_hashes, stamp
 from sweeper.backlog.paths import to_root
-from sweeper.config import SweepConfig
+from sweeper.config.models import SweepConfig
 from sweeper.errors import CheckBroken, ConfigError
 from sweeper.policy import CONFIGURED, Level, Scope
 from sweeper.records import Change, CheckResult, Finding
@@ -30,8 +30,8 @@ from sweeper.repo import Repo
 from sweeper.sandbox import lockfiles
 from sweeper.sandbox.contract import Name, Role, Snapshot, Toolchain
 from sweeper.sandbox.layer import LINK
-from sweeper.verifiers import Verifiers
-from sweeper.verify import Baseline
+from sweeper.verify.verifiers import Verifiers
+from sweeper.verify.verify import Baseline
 
 if TYPE_CHECKING:  # slow to import, and only paid agents need it
     from sweeper.gateway import Gateway

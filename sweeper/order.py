@@ -18,17 +18,17 @@ from sweeper.backlog.child import Parser
 from sweeper.backlog.tools import GENERIC, Tool, recognise
 from sweeper.backlog.tools.commandline import unwrap
 from sweeper.commands import argv
-from sweeper.config import LimitsConfig, RungConfig, SandboxConfig, SweepConfig
+from sweeper.config.models import LimitsConfig, RungConfig, SandboxConfig, SweepConfig
 from sweeper.errors import ConfigError
 from sweeper.forge.contract import Published
-from sweeper.green import Judge
+from sweeper.gate.green import Judge
 from sweeper.ground import Selection, Workshop
 from sweeper.ledger.contract import Ledger, Run
 from sweeper.policy import RULES, TEST_CONFIG, Level, Scope
 from sweeper.records import Owner
 from sweeper.repo import Repo
 from sweeper.sandbox.contract import Backend, Limits, Toolchain
-from sweeper.verifiers import Verifiers
+from sweeper.verify.verifiers import Verifiers
 
 if TYPE_CHECKING:  # slow to import, and only paid agents need it
     from sweeper.gateway import Gateway, Provider

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from sweeper.config import RungConfig
+from sweeper.config.models import RungConfig
 from sweeper.ladder import CHARGED, HELD, NEXT_RUNG
 from sweeper.loop import Hold
 from sweeper.records import MERGEABLE, Kind

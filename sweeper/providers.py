@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from sweeper import agents
-from sweeper.config import ProviderConfig, SweepConfig
-from sweeper.configfile import credential
+from sweeper.config.file import credential
+from sweeper.config.models import ProviderConfig, SweepConfig
 from sweeper.errors import ConfigError
 from sweeper.gateway import Protocol, Provider
 

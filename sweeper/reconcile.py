@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from sweeper.attempt.job import ref_of, salvaged_message
 from sweeper.capture import capture
-from sweeper.job import ref_of, salvaged_message
 from sweeper.ledger.contract import Ledger, Run, StaleClaim
 from sweeper.policy import Scope
 from sweeper.receipts import spent

@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from sweeper.gate import Gate, TreeVerdict
-from sweeper.green import Piece, claims, merge_green
+from sweeper.gate.gate import Gate, TreeVerdict
+from sweeper.gate.green import Piece, claims, merge_green
+from sweeper.gate.suite import TestBase
 from sweeper.ground import Ground, Workshop
 from sweeper.ledger.contract import AttemptRow, Ledger, Run
 from sweeper.records import CheckResult, Evidence, Kind, Outcome, Unit
 from sweeper.report import phrases
 from sweeper.report.escape import inert
-from sweeper.suite import TestBase
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from sweeper import ladder
-from sweeper.attempt import attempt
+from sweeper.attempt.attempt import attempt
+from sweeper.attempt.job import Job, ref_of
 from sweeper.canary import Canary
 from sweeper.claims import SweepClaims
 from sweeper.errors import ConfigError, StaleClaim
+from sweeper.gate.suite import TestBase, test_base
 from sweeper.ground import (
     Chosen,
     Ground,
@@ -24,14 +26,12 @@ from sweeper.ground import (
     stand_on,
     tally,
 )
-from sweeper.job import Job, ref_of
 from sweeper.ledger.contract import AttemptRow, Ledger, Queued, Run
 from sweeper.loop import Decision, Go, Hold, Idle, Page, Pause, RetryAt, Settled, Slot, Stop
 from sweeper.pilot import Pilot, Wait
 from sweeper.records import History, Kind, Outcome
 from sweeper.report.phrases import count
 from sweeper.round import Barrier, close_round
-from sweeper.suite import TestBase, test_base
 from sweeper.survey import queue, standing, survey
 
 Say = Callable[[str], None]

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from sweeper.agents import aider, claude, codex, command, copilot, gemini, mini, opencode, pi, qwen, scripted
 from sweeper.agents.contract import Agent, Left, Model, Needs, Printed, Start, Task
-from sweeper.config import RungConfig
+from sweeper.config.models import RungConfig
 from sweeper.errors import ConfigError
 
 AGENTS: dict[str, Agent] = {

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from sweeper.agents.contract import Left, Needs, Printed, Start, Task
 from sweeper.commands import argv, with_files
-from sweeper.config import RungConfig
+from sweeper.config.models import RungConfig
 from sweeper.errors import ConfigError
 from sweeper.sandbox.contract import INPUTS
 

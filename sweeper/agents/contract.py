@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from sweeper.classify import Trouble
-from sweeper.config import RungConfig
+from sweeper.config.models import RungConfig
 from sweeper.records import Usage
 
 

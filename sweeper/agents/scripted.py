@@ -13,7 +13,7 @@ from pathlib import Path
 from sweeper.agents import words
 from sweeper.agents.command import PROMPT
 from sweeper.agents.contract import Left, Needs, Printed, Start, Task
-from sweeper.config import RungConfig
+from sweeper.config.models import RungConfig
 from sweeper.errors import ConfigError
 from sweeper.sandbox.contract import INPUTS
 

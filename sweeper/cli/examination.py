@@ -10,10 +10,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from sweeper import agents, configfile
+from sweeper import agents
 from sweeper.cli import event, wiring
 from sweeper.commands import argv, programs_of
-from sweeper.config import Config, RungConfig, SweepConfig
+from sweeper.config import file as configfile
+from sweeper.config.models import Config, RungConfig, SweepConfig
 from sweeper.errors import SweeperError
 from sweeper.repo import Repo
 from sweeper.repo.run import Git
@@ -84,8 +85,8 @@ async def _agents(config: Config, environ: Mapping[str, str]) -> list[Row]:
 async def _agent(
     backend: Backend, title: str, sweep: SweepConfig, rung: RungConfig, config: Config, environ: Mapping[str, str]
 ) -> Row:
+    from sweeper.attempt.rehearsal import rehearse
     from sweeper.providers import settle
-    from sweeper.rehearsal import rehearse
 
     name = f"agent {rung.agent}"
     try:

@@ -13,7 +13,7 @@ from sweeper import agents
 from sweeper.cli import consent, event, publishing, reading, selection, signals, sweeps, watching, wiring
 from sweeper.cli.console import Console
 from sweeper.cli.options import Wanted
-from sweeper.config import Config, SweepConfig
+from sweeper.config.models import Config, SweepConfig
 from sweeper.errors import ConfigError
 from sweeper.fire import DRY_RUN, PUBLISH, Fired, fire
 from sweeper.ledger.contract import Ledger, Run

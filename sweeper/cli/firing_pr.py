@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 
-from sweeper import configfile
 from sweeper.backlog.child import Parser
 from sweeper.cli import event, publishing, reading, signals, wiring
 from sweeper.cli.console import Console
-from sweeper.config import Config, SweepConfig
+from sweeper.config import file as configfile
+from sweeper.config.models import Config, SweepConfig
 from sweeper.errors import ConfigError
 from sweeper.fire import DRY_RUN
 from sweeper.forge.contract import Published
-from sweeper.green import Green, Judge, Piece
+from sweeper.gate.green import Green, Judge, Piece
 from sweeper.ledger.contract import Ledger, Run
 from sweeper.order import Order, workshop
 from sweeper.repo import Repo

@@ -70,7 +70,7 @@ async def _init(console: Console, force: bool, to_stdout: bool, as_json: bool) -
 
 def _write(top: Path, target: Path, text: str, *, force: bool) -> bool:
     """Whether the file was written; False if it says the same already. Raises ConfigError if another one is there."""
-    from sweeper import configfile
+    from sweeper.config import file as configfile
     from sweeper.errors import ConfigError
 
     hint = "--force overwrites it, --stdout shows what would be written"

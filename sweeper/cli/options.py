@@ -78,7 +78,7 @@ class TakesCheck(click.Command):
 
 def sweep_names(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """What completes a sweep's name: those of the configuration, nothing where it can't be read."""
-    from sweeper import configfile
+    from sweeper.config import file as configfile
     from sweeper.errors import SweeperError
 
     try:

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from anyio import to_thread
 
 from sweeper.cli.console import Console
-from sweeper.config import Config
+from sweeper.config.models import Config
 from sweeper.errors import ConfigError, ForgeFailed
 from sweeper.forge import address as addresses
 from sweeper.forge.contract import Forge, Published, Rendered

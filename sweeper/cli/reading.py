@@ -6,11 +6,11 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from sweeper import configfile
 from sweeper.cli import wiring
 from sweeper.cli.console import Console
 from sweeper.commands import argv
-from sweeper.config import Config, SweepConfig
+from sweeper.config import file as configfile
+from sweeper.config.models import Config, SweepConfig
 from sweeper.errors import ConfigError
 from sweeper.ledger.contract import Ledger, Queued, Run
 from sweeper.records import UnitState

@@ -41,8 +41,8 @@ async def _reap(console: Console, config: Path | None, as_json: bool) -> int:
 
 async def reaped(console: Console, config: Path | None) -> dict[str, int]:
     """Remove what is dead: kind of sandbox -> how many; none where no kind works. Raises SweeperError."""
-    from sweeper import configfile
     from sweeper.cli import wiring
+    from sweeper.config import file as configfile
     from sweeper.reconcile import reap
 
     removed = {}

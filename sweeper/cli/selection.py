@@ -14,7 +14,7 @@ import anyio.to_thread
 from sweeper.backlog.tools import recognise
 from sweeper.cli.options import Wanted
 from sweeper.commands import argv
-from sweeper.config import SweepConfig
+from sweeper.config.models import SweepConfig
 from sweeper.errors import CheckBroken, ConfigError
 from sweeper.ground import Selection
 from sweeper.order import Tools

@@ -12,12 +12,12 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from sweeper import configfile
 from sweeper.backlog.tools import GENERIC, recognise
 from sweeper.cli.console import Console
 from sweeper.cli.options import Wanted
 from sweeper.commands import argv
-from sweeper.config import Config, SweepConfig
+from sweeper.config import file as configfile
+from sweeper.config.models import Config, SweepConfig
 from sweeper.errors import ConfigError
 from sweeper.order import with_default_ladder
 

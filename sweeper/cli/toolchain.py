@@ -13,7 +13,7 @@ from sweeper.cli import options
 from sweeper.cli.console import Console
 
 if TYPE_CHECKING:
-    from sweeper.config import Config
+    from sweeper.config.models import Config
     from sweeper.repo import Repo
     from sweeper.sandbox.contract import Backend, Toolchain, Tree
     from sweeper.sandbox.stock import Kept

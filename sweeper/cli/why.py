@@ -28,7 +28,7 @@ def command(console: Console, unit: str, sweep: str | None, config: Path | None,
 
 async def _why(console: Console, name: str, sweep: str | None, config: Path | None, as_json: bool) -> int:
     from sweeper.cli import reading
-    from sweeper.config import SweepConfig
+    from sweeper.config.models import SweepConfig
     from sweeper.report.build import story
     from sweeper.report.document import story_document
     from sweeper.report.text import story_text

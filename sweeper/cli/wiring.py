@@ -16,7 +16,7 @@ import anyio
 
 from sweeper import agents
 from sweeper.cli.console import Console
-from sweeper.config import KEYS, Config, SandboxConfig, SweepConfig
+from sweeper.config.models import KEYS, Config, SandboxConfig, SweepConfig
 from sweeper.errors import CheckBroken, ConfigError, NoSandbox, SandboxFailed
 from sweeper.forge.token import NAMES
 from sweeper.ledger import make_owner, open_ledger

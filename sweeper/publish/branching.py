@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from sweeper.config import PullRequestConfig
+from sweeper.config.models import PullRequestConfig
 from sweeper.errors import CheckBroken, ForgeFailed
 from sweeper.forge.contract import Forge, PullRequest
 from sweeper.forge.split import Share

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sweeper.config import PullRequestConfig
+from sweeper.config.models import PullRequestConfig
 from sweeper.publish.pieces import Piece
 from sweeper.repo import Conflict, Identity, Repo
 from sweeper.report.escape import inert

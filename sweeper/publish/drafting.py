@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sweeper.errors import SweeperError
-from sweeper.green import Judge
+from sweeper.gate.green import Judge
 from sweeper.ledger.contract import Queued
 from sweeper.loop import Decision, Go, Hold, Idle, Page, Slot
 from sweeper.order import Publisher

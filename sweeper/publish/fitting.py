@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
-from sweeper import green
-from sweeper.merge import Merged, merge
+from sweeper.gate import green
+from sweeper.gate.merge import Merged, merge
 from sweeper.publish.pieces import Piece
 from sweeper.repo import Conflict, Repo
 

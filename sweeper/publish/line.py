@@ -7,9 +7,9 @@ import json
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
-from sweeper import green
-from sweeper.config import PullRequestConfig
+from sweeper.config.models import PullRequestConfig
 from sweeper.errors import GitFailed
+from sweeper.gate import green
 from sweeper.ledger.contract import Run
 from sweeper.publish.commits import shape
 from sweeper.publish.fitting import fit, put
@@ -19,7 +19,7 @@ from sweeper.publish.where import How, Place
 from sweeper.repo import Repo
 from sweeper.report.escape import terminal
 
-Judge = Callable[[str, Sequence[green.Piece]], Awaitable[green.Green]]  # sweeper.green.Judge, or what stands for it
+Judge = Callable[[str, Sequence[green.Piece]], Awaitable[green.Green]]  # green.Judge, or what stands for it
 NAMED = 3  # paths that a conflict names
 
 

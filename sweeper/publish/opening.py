@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import anyio
 
-from sweeper.config import PullRequestConfig
+from sweeper.config.models import PullRequestConfig
 from sweeper.errors import ForgeFailed
 from sweeper.forge import body as bodies
 from sweeper.forge import marker

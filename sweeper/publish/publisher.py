@@ -10,14 +10,14 @@ from dataclasses import replace
 import anyio
 
 from sweeper.backlog.child import Parser
-from sweeper.config import PullRequestConfig
+from sweeper.config.models import PullRequestConfig
 from sweeper.errors import DispatcherBusy, ForgeFailed
 from sweeper.forge import marker
 from sweeper.forge.contract import Forge, Published, Rights
 from sweeper.forge.github import ACTIONS_BOT
 from sweeper.forge.split import Item, Share, split
 from sweeper.forge.story import Part
-from sweeper.gate import TOGETHER
+from sweeper.gate.gate import TOGETHER
 from sweeper.ledger.contract import Ledger, Run
 from sweeper.ownership import owners_of
 from sweeper.publish import where

@@ -16,16 +16,16 @@ import anyio
 from filelock import FileLock
 
 from sweeper import agents
+from sweeper.attempt.rehearsal import Exercise, Performed, perform
+from sweeper.attempt.trial import traffic_of
 from sweeper.classify import Signs, before_verify
 from sweeper.cli import wiring
-from sweeper.config import Config, RungConfig, SandboxConfig, SweepConfig
+from sweeper.config.models import Config, RungConfig, SandboxConfig, SweepConfig
 from sweeper.prompt import Briefing, render
 from sweeper.providers import settle
 from sweeper.records import Finding
-from sweeper.rehearsal import Exercise, Performed, perform
 from sweeper.sandbox.contract import Clocks
 from sweeper.testing.model_server import ModelServer
-from sweeper.trial import traffic_of
 from tests.agents.programs import CACHE, installed
 from tests.agents.scripts import FAILURES, FINE, ONE, OTHER, answered, most_turns
 from tests.fire.project import CHECK, DIRTY

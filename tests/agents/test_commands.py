@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from sweeper.config import RungConfig, SweepConfig
+from sweeper.config.models import RungConfig, SweepConfig
 from sweeper.errors import ConfigError
 from sweeper.order import with_default_ladder
 from sweeper.testing.model_script import Asked, Fail, Reply, at_first
@@ -147,7 +147,7 @@ def test_a_model_without_a_price_needs_a_cap_on_tokens(sweeping: Callable[..., S
 
 
 def test_an_unknown_provider_is_explained(tmp_path: Path) -> None:
-    from sweeper.config import ProviderConfig
+    from sweeper.config.models import ProviderConfig
     from sweeper.providers import settle
 
     sweep = SweepConfig(check="x", ladder=[RungConfig(agent="codex", provider="mine", model="m")])

@@ -12,9 +12,9 @@ from pathlib import Path
 import anyio
 import pytest
 
-from sweeper.config import RungConfig, SweepConfig
+from sweeper.attempt.rehearsal import Rehearsed, rehearse
+from sweeper.config.models import RungConfig, SweepConfig
 from sweeper.gateway import Protocol, Provider
-from sweeper.rehearsal import Rehearsed, rehearse
 from sweeper.sandbox.docker import Docker
 from sweeper.testing.model_script import Say
 from sweeper.testing.model_server import ModelServer, serving

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sweeper import agents, ladder
 from sweeper.canary import UNANSWERED, Canary
 from sweeper.classify import NEVER_CALLED, common_failure
-from sweeper.config import RungConfig
+from sweeper.config.models import RungConfig
 from sweeper.loop import Go, Pause, RetryAt, Stop
 from sweeper.prompt import AROUND, EXCERPT_BYTES, Briefing, excerpts, render
 from sweeper.records import Evidence, Finding, History, Kind, Outcome, UnitState, Usage

@@ -15,7 +15,7 @@ from sweeper.backlog.child import Parser
 from sweeper.backlog.formats import FORMATS
 from sweeper.backlog.partition import MAX_BYTES, file_facts, partition
 from sweeper.backlog.tools import GENERIC, TOOLS
-from sweeper.config import SweepConfig
+from sweeper.config.models import SweepConfig
 from sweeper.records import BaseEntry, CheckState, Finding, SkipReason
 from tests.backlog.samples import said, tree
 

@@ -12,8 +12,9 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from sweeper import config, quantities
+from sweeper import quantities
 from sweeper.cli.group import COMMANDS
+from sweeper.config import models as config
 
 README = Path(__file__).resolve().parents[2] / "README.md"
 WORDS: dict[Any, str] = {str: "text", int: "whole number", float: "number", bool: "true or false"}

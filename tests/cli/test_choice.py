@@ -9,7 +9,7 @@ import pytest
 
 from sweeper.cli import wiring
 from sweeper.cli.console import Console
-from sweeper.config import Config, SweepConfig
+from sweeper.config.models import Config, SweepConfig
 from sweeper.errors import NoSandbox
 from sweeper.ledger import make_owner
 from sweeper.sandbox.contract import Probe

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sweeper.cli import project
-from sweeper.config import Config
+from sweeper.config.models import Config
 from sweeper.data import data_folder
 from tests.cli.conftest import Place
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from sweeper.config import Config
+from sweeper.config.models import Config
 from sweeper.starter import configuration
 from tests.cli.conftest import Place
 from tests.cli.repositories import MIXED, PROGRAMS, REPOSITORIES

@@ -7,7 +7,7 @@ import tomllib
 
 from sweeper import errors
 from sweeper.cli import entry
-from sweeper.config import Config
+from sweeper.config.models import Config
 from tests.cli.reference import README, with_references
 
 TEXT = README.read_text(encoding="utf-8")

@@ -17,8 +17,8 @@ from pydantic import ValidationError
 
 import sweeper
 from sweeper.commands import argv, programs_of
-from sweeper.config import Config, LimitsConfig, RungConfig, SandboxConfig
-from sweeper.configfile import PLACES, Loaded, credential, digest, json_schema, load
+from sweeper.config.file import PLACES, Loaded, credential, digest, json_schema, load
+from sweeper.config.models import Config, LimitsConfig, RungConfig, SandboxConfig
 from sweeper.errors import ConfigError
 from sweeper.quantities import BYTES, SECONDS
 

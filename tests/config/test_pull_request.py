@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from sweeper import configfile
-from sweeper.config import PullRequestConfig
+from sweeper.config import file as configfile
+from sweeper.config.models import PullRequestConfig
 from sweeper.errors import ConfigError
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import anyio
 import pytest
 
-from sweeper import attempt
+from sweeper.attempt import attempt
 from sweeper.records import Kind
 
 

@@ -7,7 +7,7 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sweeper.config import ClocksConfig, LimitsConfig, RungConfig
+from sweeper.config.models import ClocksConfig, LimitsConfig, RungConfig
 from sweeper.forecast import COUNTED, MENDED, NO_HISTORY, Past, forecast
 from sweeper.records import Kind, Usage
 

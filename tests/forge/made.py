@@ -15,17 +15,17 @@ from pathlib import Path
 from typing import Any
 
 from sweeper.backlog.child import Parser
-from sweeper.config import PullRequestConfig
+from sweeper.config.models import PullRequestConfig
 from sweeper.forge import address
 from sweeper.forge.client import Client
 from sweeper.forge.contract import Published
 from sweeper.forge.github import GitHub
 from sweeper.forge.token import Token
-from sweeper.gate import TOGETHER, TreeVerdict
-from sweeper.green import Green, Piece
+from sweeper.gate.gate import TOGETHER, TreeVerdict
+from sweeper.gate.green import Green, Piece
+from sweeper.gate.merge import merge
 from sweeper.ledger import make_owner, open_ledger
 from sweeper.ledger.contract import Ledger, Queued, Run
-from sweeper.merge import merge
 from sweeper.publish.publisher import Publisher
 from sweeper.records import Change, Evidence, Finding, Kind, Outcome, Unit, UnitState
 from sweeper.repo import Repo

@@ -15,7 +15,7 @@ from typing import Any
 import anyio
 import pytest
 
-from sweeper.config import PullRequestConfig
+from sweeper.config.models import PullRequestConfig
 from sweeper.errors import DispatcherBusy, ForgeFailed
 from sweeper.forge import marker
 from sweeper.publish.paper import PaperForge, PaperRemote, render

@@ -12,19 +12,19 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
-from sweeper import gate as gate_module
-from sweeper import green as green_module
-from sweeper import suite
 from sweeper.backlog.check import Checked
-from sweeper.bisect import GateBroken
-from sweeper.gate import Gate
-from sweeper.green import Piece, merge_green
+from sweeper.gate import gate as gate_module
+from sweeper.gate import green as green_module
+from sweeper.gate import suite
+from sweeper.gate.bisect import GateBroken
+from sweeper.gate.gate import Gate
+from sweeper.gate.green import Piece, merge_green
+from sweeper.gate.merge import Merged
+from sweeper.gate.steady import BY_CHANCE, Fault, Tally, chance, fault
 from sweeper.ground import Ground, Workshop
-from sweeper.merge import Merged
 from sweeper.records import Change, CheckResult, CheckState
 from sweeper.sandbox.contract import Facts, Snapshot
-from sweeper.steady import BY_CHANCE, Fault, Tally, chance, fault
-from sweeper.verify import Baseline
+from sweeper.verify.verify import Baseline
 
 CLEAN = Checked(CheckResult(CheckState.CLEAN), Facts(exit_code=0))
 UNITS = [f"u{number}" for number in range(16)]

@@ -9,17 +9,17 @@ from typing import Any, cast
 import anyio
 import pytest
 
-from sweeper import gate as gate_module
-from sweeper import suite
 from sweeper.backlog.check import Checked
-from sweeper.bisect import GateBroken
-from sweeper.config import SweepConfig
-from sweeper.gate import Gate, TreeVerdict
+from sweeper.config.models import SweepConfig
+from sweeper.gate import gate as gate_module
+from sweeper.gate import suite
+from sweeper.gate.bisect import GateBroken
+from sweeper.gate.gate import Gate, TreeVerdict
 from sweeper.ground import Ground, Workshop
 from sweeper.order import suppressions_reject
 from sweeper.records import Change, CheckResult, CheckState, Finding, Skip, SkipReason, Unit
 from sweeper.sandbox.contract import Clock, Facts, Name, Role, Snapshot
-from sweeper.verify import Baseline, verify
+from sweeper.verify.verify import Baseline, verify
 
 BROKEN = Checked(CheckResult(CheckState.BROKEN, why="it crashed"), Facts(exit_code=2))
 CLEAN = Checked(CheckResult(CheckState.CLEAN), Facts(exit_code=0))

@@ -13,7 +13,7 @@ import aiohttp
 import pytest
 
 from sweeper.budget import Budget
-from sweeper.config import LimitsConfig
+from sweeper.config.models import LimitsConfig
 from sweeper.gateway import Door, Gateway, Protocol, Provider
 from sweeper.testing.model_script import Script
 from sweeper.testing.model_server import ModelServer

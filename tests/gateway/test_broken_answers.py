@@ -10,7 +10,7 @@ import pytest
 from aiohttp import web
 
 from sweeper.budget import Budget
-from sweeper.config import LimitsConfig
+from sweeper.config.models import LimitsConfig
 from sweeper.gateway import Error, Gateway, Meter, Protocol, Provider
 from sweeper.testing.model_requests import said_of
 from sweeper.testing.model_script import Asked, Fail, Page, Reply, Say

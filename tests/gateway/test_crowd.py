@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from sweeper.budget import Budget
-from sweeper.config import LimitsConfig
+from sweeper.config.models import LimitsConfig
 from sweeper.gateway import Door, Gateway, Protocol, Provider, Try
 from sweeper.gateway.admission import MOST_PARTS
 from sweeper.gateway.crowd import MOST

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from sweeper.budget import Budget
-from sweeper.config import LimitsConfig
+from sweeper.config.models import LimitsConfig
 from sweeper.gateway import Door, Error, Gateway, NoRoom, Protocol, Provider, Try
 from sweeper.receipts import receipt_of, spent
 from sweeper.records import Usage

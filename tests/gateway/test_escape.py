@@ -19,7 +19,7 @@ import pytest
 from aiohttp import web
 
 from sweeper.budget import Budget
-from sweeper.config import LimitsConfig
+from sweeper.config.models import LimitsConfig
 from sweeper.gateway import Gateway, Protocol, Provider, Try
 from sweeper.gateway.routes import Route, find, upstream
 from sweeper.gateway.screen import GONE, kept_there, screen

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sweeper.budget import Budget
-from sweeper.config import LimitsConfig
+from sweeper.config.models import LimitsConfig
 from sweeper.errors import ConfigError
 from sweeper.gateway import Gateway, Meter, Protocol, Provider, Tokens
 from sweeper.gateway.limits import clamp, wanted

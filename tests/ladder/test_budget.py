@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sweeper.budget import MICRO, Budget, Refusal, Reservation, price
-from sweeper.config import LimitsConfig, RungConfig
+from sweeper.config.models import LimitsConfig, RungConfig
 from sweeper.records import Usage
 
 

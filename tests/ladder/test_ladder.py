@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from sweeper import ladder
 from sweeper.classify import EXCHANGED, MEMORY
-from sweeper.config import RungConfig
+from sweeper.config.models import RungConfig
 from sweeper.loop import Go, Hold, Park, RetryAt, Settled, Stop
 from sweeper.records import MERGEABLE, Evidence, History, Kind, Outcome, UnitState
 

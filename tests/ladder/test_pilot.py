@@ -5,7 +5,7 @@ from __future__ import annotations
 import hypothesis.strategies as st
 from hypothesis import given
 
-from sweeper.config import RungConfig
+from sweeper.config.models import RungConfig
 from sweeper.loop import Hold
 from sweeper.pilot import SIZE, Pilot, Wait, size_of
 from sweeper.records import Kind

@@ -8,7 +8,7 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from sweeper.merge import Merged, merge
+from sweeper.gate.merge import Merged, merge
 from sweeper.records import Change
 from sweeper.repo import Repo
 from tests.repo.builders import Project, project

@@ -245,7 +245,7 @@ def test_an_outline_of_anything(name: str, data: bytes) -> None:
 
 
 def test_the_coordinator_loads_no_rule_and_no_grammar() -> None:
-    code = "import sys, sweeper.attempt, sweeper.order; print(*sys.modules)"
+    code = "import sys, sweeper.attempt.attempt, sweeper.order; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert "sweeper.policy.rules" in loaded
     assert [name for name in loaded if "tree_sitter" in name or name == "sweeper.policy.judge"] == []

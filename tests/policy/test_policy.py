@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sweeper.config import SweepConfig
+from sweeper.config.models import SweepConfig
 from sweeper.errors import ConfigError
 from sweeper.order import severities
 from sweeper.policy import RULES, TEST_CONFIG, Level, Scope, Verdict

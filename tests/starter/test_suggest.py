@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sweeper.config import Config
+from sweeper.config.models import Config
 from sweeper.order import with_default_ladder
 from sweeper.starter import Suggestion, configuration, suggest
 from sweeper.starter.layout import installable

@@ -8,13 +8,13 @@ from typing import NamedTuple
 
 import anyio
 
-from sweeper.bisect import GREEN, RED, Culprits, GateBroken, Verdict, find_culprits
-from sweeper.gate import Gate, TreeVerdict, first_of
+from sweeper.gate.bisect import GREEN, RED, Culprits, GateBroken, Verdict, find_culprits
+from sweeper.gate.gate import Gate, TreeVerdict, first_of
+from sweeper.gate.merge import Merged, merge
+from sweeper.gate.steady import MOST_GROUND_LOOKS
+from sweeper.gate.suite import TestBase, test_base
 from sweeper.ground import Ground, Workshop, prepare, stand_on
-from sweeper.merge import Merged, merge
 from sweeper.records import Change, Unit
-from sweeper.steady import MOST_GROUND_LOOKS
-from sweeper.suite import TestBase, test_base
 
 Seen = dict[frozenset[str], TreeVerdict]
 

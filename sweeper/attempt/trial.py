@@ -8,26 +8,24 @@ from __future__ import annotations
 import os
 import time
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sweeper import agents
+from sweeper.attempt.job import AgentRun, Job, message_of, ref_of
+from sweeper.attempt.way import Bill, Way, clocks_of, forwarded, injected, usage_of, usd_of, way_of
 from sweeper.backlog.paths import to_root
 from sweeper.capture import Captured, capture
 from sweeper.classify import Signs, Traffic, Trouble
 from sweeper.ground import Ground, Workshop
-from sweeper.job import AgentRun, Job, message_of, ref_of
+from sweeper.logs import end_of, tail
 from sweeper.prompt import Briefing, excerpts, render
 from sweeper.records import Usage
 from sweeper.sandbox.contract import Facts, Name, Role, Spec
-from sweeper.way import Bill, Way, clocks_of, forwarded, injected, usage_of, usd_of, way_of
 
 if TYPE_CHECKING:  # slow to import, and only paid agents need it
     from sweeper.gateway import Meter
 
-TAIL_BYTES = 4000
 READ_BYTES = 4 << 20  # of an agent's output that its adapter looks at
-MAX_LINES = 12
 
 
 async def run_agent(
@@ -165,19 +163,3 @@ def traffic_of(meter: Meter) -> Traffic:
         parked=meter.parked is not None,
         exhausted=meter.exhausted,
     )
-
-
-def end_of(path: Path, most: int = TAIL_BYTES) -> bytes:
-    """The last bytes of a log, none where there is no log."""
-    try:
-        with path.open("rb") as file:
-            file.seek(max(0, os.fstat(file.fileno()).st_size - most))
-            return file.read(most)
-    except OSError:
-        return b""
-
-
-def tail(printed: bytes) -> tuple[str, ...]:
-    """The last lines of a log, shortened. Control characters are for whoever prints them to escape."""
-    text = printed[-TAIL_BYTES:].decode("utf-8", "backslashreplace")
-    return tuple(line[:300] for line in text.splitlines()[-MAX_LINES:] if line.strip())

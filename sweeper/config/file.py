@@ -21,7 +21,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
-from sweeper.config import Config
+from sweeper.config.models import Config
 from sweeper.errors import ConfigError
 
 PLACES = ("sweeper.toml", ".github/sweeper.toml")

@@ -12,9 +12,9 @@ from sweeper.backlog.junit import failed_tests
 from sweeper.backlog.paths import to_root
 from sweeper.commands import argv, with_files
 from sweeper.ground import Ground, Workshop
+from sweeper.logs import end_of, tail
 from sweeper.records import Change, Unit
 from sweeper.sandbox.contract import Clocks, Name, Role
-from sweeper.trial import end_of, tail
 
 TEST_WALL = 3600.0
 WHOLE_SUITE = "the test command as a whole"

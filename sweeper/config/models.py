@@ -1,4 +1,4 @@
-"""Configuration: the models with their defaults. `sweeper.configfile` finds, reads and merges it.
+"""Configuration: the models with their defaults. `sweeper.config.file` finds, reads and merges it.
 
 The docstring below a field is its description in the JSON Schema that ships (`sweeper.schema.json`).
 The check's own configuration is never read from here: it comes from the base commit.
@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from sweeper.commands import argv
-from sweeper.configtypes import (
+from sweeper.config.types import (
     BranchTemplate,
     Bytes,
     Command,

@@ -13,8 +13,8 @@ from sweeper.backlog.fingerprint import Difference, line_hashes, stamp
 from sweeper.records import Change, CheckResult, CheckState, Finding, Skip, SkipReason, Unit
 from sweeper.repo import Repo
 from sweeper.sandbox.contract import Facts, Name, Role, Snapshot
-from sweeper.verifiers import Candidate, Verifiers
-from sweeper.verify import Baseline, Judgement
+from sweeper.verify.verifiers import Candidate, Verifiers
+from sweeper.verify.verify import Baseline, Judgement
 
 STRANGER = "zz.py"
 ARGV = ("whole",)

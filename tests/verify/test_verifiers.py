@@ -12,15 +12,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sweeper import suite
 from sweeper.backlog.check import Checked
 from sweeper.errors import SandboxFailed
-from sweeper.gate import Gate, TreeVerdict
+from sweeper.gate import suite
+from sweeper.gate.gate import Gate, TreeVerdict
 from sweeper.ground import Ground, Workshop
 from sweeper.records import Unit
 from sweeper.sandbox.contract import Facts, Snapshot
-from sweeper.verify import Judgement
-from tests.batch.world import Effect, World, is_fixed
+from sweeper.verify.verify import Judgement
+from tests.verify.world import Effect, World, is_fixed
 from tests.waiting import PATIENCE
 
 EFFECTS = st.builds(

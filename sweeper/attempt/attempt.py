@@ -14,23 +14,24 @@ from dataclasses import replace
 
 import anyio
 
+from sweeper.attempt.job import AgentRun, Job, recalled
+from sweeper.attempt.trial import run_agent
+from sweeper.attempt.way import Bill
 from sweeper.backlog.child import ChildFailed
 from sweeper.capture import Captured
 from sweeper.classify import MEMORY, after_verify, before_verify, swaps
 from sweeper.commands import argv
 from sweeper.errors import SandboxFailed, SweeperError
+from sweeper.gate.suite import unit_test
 from sweeper.ground import Ground, Workshop
-from sweeper.job import AgentRun, Job, recalled
+from sweeper.logs import MAX_LINES
 from sweeper.loop import Slot
 from sweeper.policy import Verdict
 from sweeper.policy.wire import Refusal, judge_rows, verdict_of
 from sweeper.records import MERGEABLE, Evidence, Finding, Kind, Outcome, Usage
 from sweeper.sandbox.contract import Facts, Name, Role, machine_failed
-from sweeper.suite import unit_test
-from sweeper.trial import MAX_LINES, run_agent
-from sweeper.verifiers import Candidate
-from sweeper.verify import Judgement
-from sweeper.way import Bill
+from sweeper.verify.verifiers import Candidate
+from sweeper.verify.verify import Judgement
 
 CONFIGURATION_CAP = 64 << 10  # bytes of a configuration file that is looked through
 UNIT_TESTS = 40  # numbers their sandboxes beyond those of candidates, below those of batches

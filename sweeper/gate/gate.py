@@ -1,6 +1,6 @@
 """The gate: the whole check and the project's tests on merged changes, compared with the base. Judges trees only.
 
-Red where the base was green names no unit: `sweeper.bisect` finds the culprits with this gate as its oracle.
+Red where the base was green names no unit: `sweeper.gate.bisect` finds the culprits with this gate as its oracle.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ import anyio
 
 from sweeper.backlog.check import Checked
 from sweeper.backlog.fingerprint import compare, remaining_of
-from sweeper.bisect import GateBroken
+from sweeper.gate.bisect import GateBroken
+from sweeper.gate.steady import MOST_LOOKS, Fault, Tally, asks_the_ground, fault
+from sweeper.gate.suite import WHOLE_SUITE, TestBase, TestRun, Tests, run_tests
+from sweeper.gate.unmuted import Unmuted
 from sweeper.ground import Ground, Workshop
+from sweeper.logs import MAX_LINES
 from sweeper.records import Change, CheckResult, CheckState, Finding, Unit
 from sweeper.sandbox.contract import Name, Role
-from sweeper.steady import MOST_LOOKS, Fault, Tally, asks_the_ground, fault
-from sweeper.suite import WHOLE_SUITE, TestBase, TestRun, Tests, run_tests
-from sweeper.trial import MAX_LINES
-from sweeper.unmuted import Unmuted
-from sweeper.verify import look
+from sweeper.verify.verify import look
 
 NOBODY: Mapping[str, Unit] = {}
 TOGETHER = "fixed only together with others"
@@ -159,7 +159,7 @@ class Gate:
         """The verdict, or another one where tests failed and it turns out whose fault that is.
 
         They run again, on the changes and on the ground alone, until it is told for each test that failed whose
-        fault that is (`sweeper.steady`). What is nobody's is remembered in `base` as flaky, what is the changes' in
+        fault that is (`steady`). What is nobody's is remembered in `base` as flaky, what is the changes' in
         `convicted`. Raises GateBroken where the tests as a whole are flaky and never green with the changes: then
         nobody can be blamed, and nothing is green.
         """

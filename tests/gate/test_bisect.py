@@ -9,7 +9,7 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given, settings
 
-from sweeper.bisect import GREEN, RED, Culprits, GateBroken, Verdict, broken, find_culprits
+from sweeper.gate.bisect import GREEN, RED, Culprits, GateBroken, Verdict, broken, find_culprits
 
 Combination = frozenset[int]
 

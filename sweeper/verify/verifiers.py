@@ -1,7 +1,7 @@
 """Where captured changes wait for a verifier: one by one, or several under one check of the whole project.
 
 A check that can look at single files judges each change alone. One that always looks at everything judges whatever
-waits when a verifier is free (`sweeper.batch` says what of it, and what the answer proves). There is no task of its
+waits when a verifier is free (`batch` says what of it, and what the answer proves). There is no task of its
 own: of the attempts that wait, the one that gets the verifier leads, and the others wait for its answer. A leader
 that is cancelled gives the others back, so nothing but that one check is lost. What waits holds no content: it is
 read from the capture when its check starts.
@@ -19,7 +19,11 @@ import anyio
 from sweeper.backlog.check import Check
 from sweeper.backlog.fingerprint import compare
 from sweeper.backlog.paths import to_root
-from sweeper.batch import (
+from sweeper.errors import SandboxFailed
+from sweeper.records import Change, Unit
+from sweeper.repo import Repo
+from sweeper.sandbox.contract import Name, Snapshot
+from sweeper.verify.batch import (
     NOTHING_PROVEN,
     READABLE_BYTES,
     Answer,
@@ -30,12 +34,8 @@ from sweeper.batch import (
     footprint_of,
     next_size,
 )
-from sweeper.batch import split as parts_of
-from sweeper.errors import SandboxFailed
-from sweeper.records import Change, Unit
-from sweeper.repo import Repo
-from sweeper.sandbox.contract import Name, Snapshot
-from sweeper.verify import Baseline, Judgement, Seen, look, verify
+from sweeper.verify.batch import split as parts_of
+from sweeper.verify.verify import Baseline, Judgement, Seen, look, verify
 
 GATHER = 0.1  # of a whole check's time, that a leader waits at most while others come
 LONGEST_GATHER = 1.0  # seconds

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 import anyio
 
 from sweeper import agents
-from sweeper.config import RungConfig
+from sweeper.attempt.job import Job
+from sweeper.config.models import RungConfig
 from sweeper.ground import Workshop
-from sweeper.job import Job
 from sweeper.receipts import receipt_of
 from sweeper.records import Usage
 from sweeper.sandbox.contract import DOOR, HOME, INPUTS, Clocks

@@ -10,15 +10,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sweeper import agents
+from sweeper.attempt.trial import READ_BYTES, traffic_of
+from sweeper.attempt.way import PORT, forwarded, patience, usage_of
 from sweeper.budget import Budget
-from sweeper.config import LimitsConfig, RungConfig, SweepConfig
+from sweeper.config.models import LimitsConfig, RungConfig, SweepConfig
 from sweeper.gateway import Gateway, Provider
 from sweeper.gateway.contract import Meter
+from sweeper.logs import end_of, tail
 from sweeper.records import Usage
 from sweeper.sandbox.contract import Backend, Clocks, Name, Ran, Role, Spec, Toolchain
 from sweeper.sandbox.probing import MiniatureTree
-from sweeper.trial import READ_BYTES, end_of, tail, traffic_of
-from sweeper.way import PORT, forwarded, patience, usage_of
 
 FILE, BEFORE, AFTER = b"rehearsal.txt", b"The colour is red.\n", b"The colour is green.\n"
 PROMPT = (

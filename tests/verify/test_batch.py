@@ -9,8 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sweeper.backlog.fingerprint import compare
-from sweeper.batch import Answer, Footprint, Member, attribute, choose, footprint_of, independent, next_size, split
 from sweeper.records import Finding, Unit
+from sweeper.verify.batch import (
+    Answer,
+    Footprint,
+    Member,
+    attribute,
+    choose,
+    footprint_of,
+    independent,
+    next_size,
+    split,
+)
 
 PATHS = st.sampled_from(["a.py", "b.py", "lib/a.py", "lib/c.py", "lib", "pkg/__init__.py", "pkg/d.py", "main.go"])
 TEXTS = st.sampled_from([b"", b"import a\n", b"x = 1\n", b"from lib import c\n", b"\xff\xfe", None])
