@@ -76,6 +76,8 @@ def test_d16_d18_d23_every_failure_has_its_one_class(sweeping: Callable[..., Swe
     ended = sweep.run(agent)
     found = {name: list(zip(ended.kinds(place), ended.reasons(place), strict=True)) for name, place in places.items()}
     right = {name: [failure.ends(agent)] for name, failure in UNITS.items()}
+    if agent == "gemini":  # it gives a silent model up after a minute, says so and asks again
+        right["hang"] = [("timed_out", "wall")]
     assert found == {"whole": [("fixed", "")], **right}
 
 
