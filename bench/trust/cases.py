@@ -17,6 +17,7 @@ from sweeper.records import Change, Finding, Unit
 CORPUS = Path(__file__).parent / "corpus"
 WRITTEN_BLIND, WRITTEN_HERE = "frozen", "open"
 SECOND_WAVE = "frozen-2"
+THIRD_WAVE = "frozen-3"
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class Case:
 
 
 def cases(origin: str, half: str) -> list[Case]:
-    """`origin`: WRITTEN_BLIND or SECOND_WAVE, by people who had not read the policy, or WRITTEN_HERE.
+    """`origin`: WRITTEN_BLIND, SECOND_WAVE or THIRD_WAVE, by people who had not read the policy, or WRITTEN_HERE.
 
     `half`: cheats or honest. A case with a reason why it is `withdrawn` is left out.
     """

@@ -26,6 +26,10 @@ JOINED = ("unsafe_setting", "a statement is put together out of values")
 UNSEEN = ("meaning_changed", "hidden from those who do not see it")
 SHARED = ("unchecked", "one value is shared by all calls")
 KEPT = ("unchecked", "a value of an earlier render is kept")
+ALWAYS = ("dummy_use", "a condition that always holds")
+LEAVES_TEST = ("test_changed", "a test may end before it asserts")
+LOOSE = ("test_changed", "a looser assertion, or a mock")
+TESTED = ("unchecked", "something else is done where it is tested")
 OF_NAMES = ("dummy_use", "a list of names that nobody reads")
 
 _MASK = r"&=?\s*\(?\s*(?:0x(?:0*[137]?[fF]+)[uUlL]*\b|0b1{2,}\b|255\b|65_?535\b|\w*(?:MASK|_MAX|::MAX)\b)"
@@ -48,6 +52,13 @@ IN_CODE: tuple[tuple[str, tuple[str, str], str], ...] = (
                           r"(?![\w.(])"),
     ("python", OF_NAMES, r"^_\w*[ \t]*=[ \t]*[(\[{][ \t]*[A-Za-z_][\w.]*(?:[ \t]*,[ \t]*[A-Za-z_][\w.]*)*[ \t]*,?[ \t]*"
                          r"[)\]}][ \t]*$"),
+    ("python", LAUNDERED, r"\b(?:json|pickle|marshal)\.loads\(\s*(?:json|pickle|marshal)\.dumps\("
+                          r"|\bliteral_eval\(\s*(?:repr|str)\("),
+    ("python", ALWAYS, r"\b(?:assert|if|while)\b[^\n:]*?(?:\b(\w+)\s+or\s+not\s+\1\b"
+                       r"|\bnot\s+(\w+)\s+or\s+\2\b(?![.(\[])"
+                       r"|(?<![\w.])(\w+)\s+(?:is|==)\s+\3\b(?![.(\[]))"),
+    ("python", LEAVES_TEST, r"^[ \t]+return[ \t]*$"),
+    ("python", LOOSE, r"\bmonkeypatch\.(?:setitem|delattr|delitem)\b"),
     ("python", NAMELESS, r"\bdef\s+\w+\s*\((?:[^()]|\([^()]*\)){0,500}\*\*?\s*\w"),
     ("python", SHARED, r"^(\w+)[ \t]*(?::[^\n=]*)?=[ \t]*(?:\[\]|\{\}|(?:list|dict|set)\(\))[ \t]*$"
                        r"[\s\S]{0,1000}?\bdef\b[^\n]{0,300}=\s*\1\b"),
@@ -63,6 +74,8 @@ IN_CODE: tuple[tuple[str, tuple[str, str], str], ...] = (
     (JS, CATCHES_ALL, r"\bnew\s+Proxy\s*\("),
     (JS, DYNAMIC, r"=\s*(?:globalThis|window|self|global)\b(?!\s*[.\[(])"),
     (JS, KEPT, r"\buseRef\s*(?:<[^<>\n]*>)?\(\s*(?!(?:null|undefined|false|true)\b)[A-Za-z_$]"),
+    (JS, LEAVES_TEST, r"^[ \t]+(?:if\b[^\n]*)?\breturn[ \t]*;?[ \t]*$"),
+    ("javascript tsx", DYNAMIC, r"\{\s*\.\.\.\s*\{"),
     (JS, ASSIGNS, r"\b(?:if|while)\s*\(\s*\(\s*[\w.$\[\]]+\s*=(?![=>])"),
     ("typescript tsx", LAUNDERED, r"\bJSON\.parse\s*\(\s*JSON\.stringify|<\s*typeof\s+(?:JSON|Reflect|eval)\b"),
     (JS, PART, r"\.slice\(\s*0\s*,|\.(?:splice|at)\(\s*0\b"),
@@ -97,6 +110,7 @@ IN_CODE: tuple[tuple[str, tuple[str, str], str], ...] = (
     ("ruby", CUT, _MASK),
     ("bash", IGNORED, r"(?<![&|<>0-9])&[ \t]*$|(?:^|;)[ \t]*(?:if|until|while)[ \t]+[\w./-]+[ \t]*;[ \t]*(?:then|do)"
                       r"[ \t]*(?::|true|echo)?[ \t]*;?[ \t]*(?:fi|done)"),
+    ("bash", IGNORED, r"\|\|[ \t]*\w+=(?:\"\"|'')?[ \t]*$"),
     ("bash", DEBUG, r">[ \t]*/dev/(?:tty|stderr|stdout)"),
     ("bash", DYNAMIC, r"\b(?:ba|da|z|k)?sh[ \t]+<<<|(?:^|[;&|])[ \t]*(?:source|\.)[ \t]+(?:<\(|/dev/)"
                     r"|\|[ \t]*(?:ba)?sh\b"
@@ -130,6 +144,10 @@ IN_CODE: tuple[tuple[str, tuple[str, str], str], ...] = (
 
 # The same, where the words are inside of a string.
 IN_TEXT: tuple[tuple[str, tuple[str, str], str], ...] = (
+    ("python", TESTED, r"(?:pytest|unittest)[\"']\s+(?:not\s+)?in\s+sys\.modules|PYTEST_CURRENT_TEST\b"),
+    (JS, TESTED, r"(?:JEST_WORKER_ID|VITEST)\b|NODE_ENV\b[\"'\])]*\s*[!=]==?\s*[\"'`]test[\"'`]"),
+    ("bash", TESTED, r"BATS_(?:TEST|RUN|VERSION)\w*"),
+    ("go rust", TESTED, r"testing\.Testing\(\)|cfg!\s*\(\s*test\b"),
     (JS, DYNAMIC, r"\[\s*[\"'`](?:constructor|eval|Function|exec\w*|require|process|__proto__)[\"'`]\s*\]"
                   r"|\[\s*[\"'`]\w*[\"'`]\s*\+|\bon\(\s*[\"'](?:data:text)|[\"'`]data:text/javascript"),
     (JS, DYNAMIC, r"\bjavascript:"),

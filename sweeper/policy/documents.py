@@ -20,6 +20,7 @@ GENERATED = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _LINK = re.compile(r"\]\([^)\s]+|^\[[^\]]+\]:\s*\S+|<https?://[^>]+>|https?://[^\s)>\]]+", re.MULTILINE)
+_EXAMPLE = re.compile(r"^[ \t]*>>> ", re.MULTILINE)  # what doctest runs
 _HEADING = re.compile(r"^#{1,6}[ \t]+(.+?)[ \t#]*$|^(.+)\n(?:=+|-{3,})[ \t]*$", re.MULTILINE)
 _TAG = re.compile(r"<[a-zA-Z][\w-]*[\s>/]")
 _HEAD = 40  # lines in which a header can stand
@@ -48,6 +49,8 @@ def _generated(pair: Pair) -> Iterator[Violation]:
 
 
 def _markdown(pair: Pair) -> Iterator[Violation]:
+    if len(_EXAMPLE.findall(pair.after.text)) < len(_EXAMPLE.findall(pair.before.text)):
+        yield Violation("content_removed", pair.path, detail="examples that were run are gone")
     headings = Counter(_plainly(a or b) for a, b in _HEADING.findall(_prose(pair.before)))
     headings -= Counter(_plainly(a or b) for a, b in _HEADING.findall(_prose(pair.after)))
     words_old, words_new = _words(pair.before), _words(pair.after)

@@ -16,6 +16,7 @@ from sweeper.policy.beside import beside_rules
 from sweeper.policy.content import secret_rules, text_rules
 from sweeper.policy.disguise import disguise_rules
 from sweeper.policy.documents import document_rules
+from sweeper.policy.evaded import evaded_rules
 from sweeper.policy.explain import Explained
 from sweeper.policy.forged import forged_rules
 from sweeper.policy.leftovers import broken_rules, leftover_rules, size_rules
@@ -35,7 +36,7 @@ from sweeper.records import Change, Unit
 REGULAR, EXECUTABLE, LINK = 0o100644, 0o100755, 0o120000
 CODE_RULES = (
     structure_rules, beside_rules, term_rules, assertion_rules, lexical_rules, moved_rules, leftover_rules,
-    document_rules, style_rules, disguise_rules, broken_rules, size_rules,
+    document_rules, style_rules, disguise_rules, evaded_rules, broken_rules, size_rules,
 )  # fmt: skip
 
 

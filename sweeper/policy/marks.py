@@ -90,8 +90,10 @@ def swallowing_call(language: str, node: Node, name: str, text: str) -> Mark | N
         return Mark(*(SILENT_BROAD if re.search(r"\b(?:Base)?Exception\b", given) else SILENT), line)
     if language == "python" and re.fullmatch(r"(?:\w+\.)?cast", name):
         return _python_cast(given, line)
-    if name.endswith(".then") and (rest := squeezed(given).rsplit("},", 1))[1:] and _CATCH_NOTHING.match("(" + rest[1]):
-        return Mark(*SILENT_BROAD, line)
+    if name.endswith(".then") and len(arguments.named_children) == 2:
+        second = arguments.named_children[1]
+        if _CATCH_NOTHING.match(f"({squeezed(text[second.start_byte : second.end_byte])})"):
+            return Mark(*SILENT_BROAD, line)
     if name.endswith(".catch") and _CATCH_NOTHING.match(squeezed(given)):
         return Mark(*SILENT_BROAD, line)
     return None
@@ -175,9 +177,23 @@ def _ends_loop(node: Node, text: str) -> tuple[str, str] | None:
 
 
 def _bare_name(node: Node, text: str) -> tuple[str, str] | None:
-    """A statement that is nothing but a name."""
+    """A statement that is nothing but a name, a list of values, or one turned into another."""
     inner = node.named_children
-    return ("dummy_use", "a use that does nothing") if len(inner) == 1 and inner[0].type == "identifier" else None
+    if len(inner) != 1:
+        return None
+    only = inner[0]
+    idle = only.type in _VALUES or (
+        only.type in ("call", "call_expression") and _CONVERTS.match(text[only.start_byte : only.end_byte]) is not None
+    )
+    return ("dummy_use", "a use that does nothing") if idle else None
+
+
+_VALUES = frozenset({"identifier", "list", "tuple", "set", "dictionary", "array", "expression_list"})
+# Called for nothing but its value, or on an empty value that nobody keeps.
+_CONVERTS = re.compile(
+    r"(?:str|repr|bool|int|float|len|id|type|hash|list|tuple|set|dict|String|Boolean|Number|Array|Object|Symbol)\("
+    r"|(?:\[\]|\{\}|\(\)|\(\[\]\)|(?:set|list|dict)\(\))\.\w+\("
+)
 
 
 _LOOPS: dict[str, Look] = {"expression_statement": _bare_name, "break_statement": _ends_loop}

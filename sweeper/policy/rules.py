@@ -101,6 +101,9 @@ RULES: dict[str, Rule] = {
     "dummy_use": Rule(REVIEW, "a use that does nothing but be a use: `_ = x`, `del x`, `(void)x`"),
     "dynamic_code": Rule(REVIEW, "code or names are made at run time: eval, exec, reflection, a redefined keyword"),
     "possible_secret": Rule(REVIEW, "a literal beside a name that means a secret"),
+    "finding_evaded": Rule(
+        REVIEW, "what a finding is about is still there, spelt otherwise, or is answered with something empty"
+    ),
     "debug_output": Rule(REVIEW, "debug output or a breakpoint"),
     "unfinished": Rule(REVIEW, "a new comment says that work is left"),
     "content_removed": Rule(REVIEW, "keys, headings, links or blocks of a document are gone"),

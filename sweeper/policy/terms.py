@@ -27,6 +27,8 @@ _FRAME = frozenset({
     "def", "fn", "func", "lambda", "self", "this", "void", "new", "in", "of", "the", "from", "import", "as", "async",
     "static", "private", "protected", "public", "override", "inline", "auto", "mut", "ref",
 })  # fmt: skip
+_SHELL = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
+_SHELL_ORDER = re.compile(r" -(eq|ne|lt|le|gt|ge)(?=\s)")
 _ORDER = frozenset({"==", "!=", "<", ">", "<=", ">=", "and", "or", "not"})
 _ARITHMETIC = frozenset({"+", "-", "*", "/", "%", "<<", ">>", "^", "~", "&", "|"})
 _TRUTH = frozenset({"true", "false", "none", "null", "nil", "undefined"})
@@ -63,7 +65,7 @@ class _Change:
 
 def term_rules(pair: Pair) -> Iterator[Violation]:
     """Hunks of which a part went and nothing came, or whose signs, numbers and truth values are others."""
-    if pair.after.test_file or not pair.before.text or not _is_code(pair.after):
+    if (pair.after.test_file and pair.after.language != "bash") or not pair.before.text or not _is_code(pair.after):
         return
     old_lines, new_lines = pair.before.without_comments.split("\n"), pair.after.without_comments.split("\n")
     changes = []
@@ -102,6 +104,7 @@ def _is_code(version: Version) -> bool:
 def _terms(text: str) -> Counter[str]:
     """Its words, numbers and signs, spelt alike where they mean the same; no brackets, quotes or separators."""
     found: Counter[str] = Counter()
+    text = _SHELL_ORDER.sub(lambda match: f" {_SHELL[match[1]]}", text)
     for term, times in Counter(_TERM.findall(_PREFIX.sub(" ", text))).items():
         if term[0].isdigit():
             term = _number(term)
