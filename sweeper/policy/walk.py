@@ -116,11 +116,17 @@ class _Walk:
                     owner = self._look(node, kind, owner)
                 if said & BLOCK:
                     self._block(children, owner)
-                    if owner.kind == "class" and self._pieces is not None and "." not in owner.name:
+                    if owner.kind == "class" and self._apart(node, owner):
                         self._each(children, owner)
                         continue
             for child in children:
                 stack.append((child, owner))
+
+    def _apart(self, node: Node, owner: Definition) -> bool:
+        """Whether a block is the body of an outermost class: in a deeper one a `break` is what stands around it."""
+        if self._pieces is None or "." in owner.name or node.parent is None:
+            return False
+        return self._language.definitions.get(node.parent.type) == "class"
 
     def _look(self, node: Node, kind: str, owner: Definition) -> Definition:
         """What a node says by itself; whose the nodes below it are."""

@@ -24,6 +24,8 @@ STATEMENTS = {
         "class Thing(Base):\n    def test_that(self):\n        with suppress(Exception):\n"
         "            self.assertEqual(1, 2)\n",
         "def broken(:\n",
+        "class Thing(Base):\n    for a in b:\n        if a:\n            break\n",
+        "class Thing(Base):\n    for a in b:\n        break\n",
     ),
     "javascript": (
         "const f = (a) => { if (!a) return; g(a) }\n",
@@ -33,6 +35,8 @@ STATEMENTS = {
         "it('works', () => { expect(f(1)).toBe(2) })\n",
         "class Thing { run() { try { g() } catch (e) {} } static x = 1 }\n",
         "function f() { return `a ${g()} b` }\n",
+        "class Thing { x = g(() => { for (const a of b) { if (a) { break; } } }) }\n",
+        "class Thing { x = g(() => { for (const a of b) { break; } }) }\n",
     ),
     "go": (
         "package a\n",
@@ -45,6 +49,8 @@ STATEMENTS = {
         "class A { private int x; @Test public void adds() { assertEquals(1, f()); } int f() { return (int) 1L; } }\n",
         "class A { private int x; public void adds() { assertEquals(1, f()); } }\n",
         "interface B { Object get(); /* said once */ }\n",
+        "class A { static { for (;;) { if (f()) { break; } } } }\n",
+        "class A { static { for (;;) { break; } } }\n",
     ),
 }  # fmt: skip
 
