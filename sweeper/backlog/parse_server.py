@@ -116,10 +116,12 @@ def _work(connection: socket.socket) -> None:
                 _limit(resource.RLIMIT_FSIZE, 0, 0)
             # What the server used came before the fork and counts for nothing, what earlier requests used neither.
             _limit(resource.RLIMIT_CPU, math.ceil(_seconds() + cpu), MOST_SECONDS + cpu + 1)
-            data = json.dumps(_answer(request, stream, memory)).encode("ascii")
+            answer = _answer(request, stream, memory)
+            data = json.dumps(answer).encode("ascii")
             served += 1
             grown = (_pages() - at_first) * resource.getpagesize()
             stays = served < MOST_REQUESTS and _seconds() < MOST_SECONDS and grown < memory // MOST_GROWN
+            stays = stays and "error" not in answer  # some of its request may not be read yet
             connection.sendall(HEADER.pack(ANSWERED, len(data), stays) + data)
         code = 0
     finally:
