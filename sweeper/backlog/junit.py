@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from defusedxml import ElementTree
@@ -15,9 +16,10 @@ if TYPE_CHECKING:
 UNNAMED = "failures that no test case tells of"
 
 
-def failed_tests(report: bytes) -> list[str] | None:
-    """`classname::name` of every test case with a failure or an error; None if this is no JUnit report.
+def told(report: bytes) -> tuple[list[str], int] | None:
+    """The names of the tests that failed, and how many names of test cases there are; None if this is no JUnit report.
 
+    `classname::name` of every test case with a failure or an error, with its number where others of that name failed.
     A suite that counts more failures than its cases tell of (its set-up failed, or the collection) adds one of its own.
     """
     root = _root(report)
@@ -26,10 +28,17 @@ def failed_tests(report: bytes) -> list[str] | None:
     cases = [each for each in root.iter() if _name(each) == "testcase"]
     if not cases and _name(root) not in ("testsuite", "testsuites"):
         return None
-    failed = [f"{case.get('classname', '')}::{case.get('name', '')}" for case in cases if _failed(case)]
-    suites = [each for each in root.iter() if _name(each) == "testsuite"]
+    named = [(f"{case.get('classname', '')}::{case.get('name', '')}", case) for case in cases]
+    failed = [name for name, case in named if _failed(case)]
+    suites = [each for each in root.iter() if _name(each) in ("testsuite", "testsuites")]
     failed += [f"{suite.get('name', '')}::{UNNAMED}" for suite in suites if _counted(suite) > _told(suite)]
-    return sorted(failed)
+    return _numbered(failed), len({name for name, _ in named})
+
+
+def _numbered(names: list[str]) -> list[str]:
+    """Sorted, no two alike: of several tests of one name one more may fail than before."""
+    seen = Counter(names)
+    return sorted(name if nth == 1 else f"{name} ({nth})" for name in seen for nth in range(1, seen[name] + 1))
 
 
 def _root(report: bytes) -> Element | None:

@@ -13,7 +13,7 @@ import anyio
 from sweeper.backlog.check import Checked
 from sweeper.backlog.fingerprint import compare, remaining_of
 from sweeper.gate.bisect import GateBroken
-from sweeper.gate.steady import MOST_LOOKS, Fault, Tally, asks_the_ground, fault
+from sweeper.gate.steady import BY_CHANCE, MOST_LOOKS, Fault, Tally, asks_the_ground, chance, fault
 from sweeper.gate.suite import WHOLE_SUITE, TestBase, TestRun, Tests, run_tests
 from sweeper.gate.unmuted import Unmuted
 from sweeper.ground import Ground, Workshop
@@ -175,9 +175,13 @@ class Gate:
             (on_tree if on_both else self._on_ground).append(runs[0])
         faults = self._faults(on_tree)
         guilty = sorted(test for test, whose in faults.items() if whose is Fault.CHANGES)
+        seen = {test: _tally(test, on_tree) for test in guilty}
+        if not guilty and (whole := self._red_by_turns(on_tree)):
+            guilty = sorted(frozenset(faults).difference(self.base.flaky, *self._on_ground))
+            seen = dict.fromkeys(guilty, whole)
         self.base = self.base.knowing((frozenset(faults) - frozenset(guilty)).union(*self._on_ground))
         self.convicted = {test: seen for test, seen in self.convicted.items() if test not in faults}
-        self.convicted |= {test: _tally(test, on_tree) for test in guilty}
+        self.convicted |= seen
         if not guilty and all(WHOLE_SUITE in failed for failed in on_tree):
             raise GateBroken(
                 "the tests are flaky, and red with this round's changes: no unit can be blamed",
@@ -216,6 +220,17 @@ class Gate:
 
     def _faults(self, on_tree: list[frozenset[str]]) -> dict[str, Fault]:
         return {test: fault(_tally(test, on_tree), self._without(test)) for test in frozenset().union(*on_tree)}
+
+    def _red_by_turns(self, on_tree: list[frozenset[str]]) -> Tally | None:
+        """How often any test failed with the changes, if that is their fault though no single test fails that often.
+
+        They break another test each time, or one whose name is another each time.
+        """
+        tree, ground = (
+            Tally(sum(bool(failed - self.base.flaky) for failed in runs), len(runs))
+            for runs in (on_tree, self._on_ground)
+        )
+        return tree if tree.red > 1 and chance(tree, ground) <= BY_CHANCE else None
 
     def _without(self, test: str) -> Tally:
         """How often it failed on the ground; at least once where it was seen to be flaky before."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass, replace
 
-from sweeper.backlog.junit import failed_tests
+from sweeper.backlog.junit import told
 from sweeper.backlog.paths import to_root
 from sweeper.commands import argv, with_files
 from sweeper.ground import Ground, Workshop
@@ -34,18 +34,22 @@ class TestBase:
     """The tests on the base commit. `failing`: names of the tests that fail there already.
 
     `flaky`: names of tests that were seen both ways on one tree; WHOLE_SUITE where no JUnit file names any.
+    `cases`: how many tests its JUnit file tells of.
     """
 
     tests: Tests
     failing: frozenset[str] = frozenset()
     lines: tuple[str, ...] = ()
     flaky: frozenset[str] = frozenset()
+    cases: int = 0
 
     def broke(self, run: TestRun) -> frozenset[str]:
         """The tests that a run's tree seems to have broken, flaky ones too: none that fail on the base anyway."""
         if run.passed:
             return frozenset()
-        return run.failing - self.failing if run.failing else frozenset([WHOLE_SUITE])
+        broke = (run.failing or frozenset()) - self.failing
+        # What ended before it came to its last test says nothing of the rest.
+        return broke if broke or (run.failing and run.cases >= self.cases) else frozenset([WHOLE_SUITE])
 
     def knowing(self, flaky: frozenset[str]) -> TestBase:
         return replace(self, flaky=self.flaky | flaky)
@@ -53,11 +57,15 @@ class TestBase:
 
 @dataclass(frozen=True, slots=True)
 class TestRun:
-    """One run of the tests. `failing`: the names of those that failed, None where no JUnit file was written."""
+    """One run of the tests. `failing`: the names of those that failed, None where no JUnit file was written.
+
+    `cases`: how many tests that file tells of.
+    """
 
     passed: bool
     failing: frozenset[str] | None
     lines: tuple[str, ...]
+    cases: int = 0
 
 
 async def run_tests(
@@ -84,8 +92,10 @@ async def run_tests(
     lines = tail(end_of(spec.stdout)) or tail(end_of(spec.stderr))
     workshop.sandboxing.drop_logs(name)
     report = next((entry.data for entry in ran.layer.entries if entry.path == wanted and entry.data), None)
-    failing = await workshop.check.parser.call(failed_tests, report) if report else None
-    return TestRun(ran.facts.exit_code == 0, None if failing is None else frozenset(failing), lines)
+    ended = ran.facts.clock or ran.facts.exit_code is None  # not by itself: what it wrote may be a part
+    found = await workshop.check.parser.call(told, report) if report and not ended else None
+    failing, cases = (None, 0) if found is None else (frozenset(found[0]), found[1])
+    return TestRun(ran.facts.exit_code == 0, failing, lines, cases)
 
 
 async def test_base(workshop: Workshop, ground: Ground) -> TestBase:
@@ -96,7 +106,7 @@ async def test_base(workshop: Workshop, ground: Ground) -> TestBase:
     if run.passed:
         return TestBase(Tests.GREEN)
     if run.failing is not None:
-        return TestBase(Tests.BY_TEST, run.failing, run.lines)
+        return TestBase(Tests.BY_TEST, run.failing, run.lines, cases=run.cases)
     again = await run_tests(workshop, ground, Name(workshop.run, workshop.name, 0, Role.GATE, 1))
     if again.passed:
         return TestBase(Tests.GREEN, flaky=frozenset([WHOLE_SUITE]))

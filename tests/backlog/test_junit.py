@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sweeper.backlog.junit import UNNAMED, failed_tests
+from sweeper.backlog.junit import UNNAMED, told
 
 CASE = '<testcase classname="a" name="b"><failure{}/></testcase>'
 
@@ -25,10 +25,22 @@ CASE = '<testcase classname="a" name="b"><failure{}/></testcase>'
         ("<testsuite><testcase name='b'><failure/></testcase>", None),
         ('<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "b">]><testsuite/>', None),
         ('<?xml version="1.0" encoding="nope"?><testsuite/>', []),
+        (f"<testsuite>{CASE}{CASE}</testsuite>".format("", ""), ["a::b", "a::b (2)"]),
+        (f'<testsuites failures="2"><testsuite>{CASE}</testsuite></testsuites>'.format(""), [f"::{UNNAMED}", "a::b"]),
         ("<html/>", None),
         ("", None),
     ],
 )  # fmt: skip
 def test_the_tests_that_failed(report: str, failed: list[str] | None) -> None:
-    assert failed_tests(report.encode()) == failed
-    assert failed_tests(("\ufeff" + report.lstrip()).encode("utf-16-le")) in (failed, None)
+    def names(data: bytes) -> list[str] | None:
+        found = told(data)
+        return None if found is None else found[0]
+
+    assert names(report.encode()) == failed
+    assert names(("\ufeff" + report.lstrip()).encode("utf-16-le")) in (failed, None)
+
+
+def test_tests_are_counted_by_their_names() -> None:
+    """Of a test that fails twice pytest tells in two cases."""
+    found = told(f"<testsuite>{CASE}{CASE}<testcase name='c'/></testsuite>".format("", "").encode())
+    assert found == (["a::b", "a::b (2)"], 2)

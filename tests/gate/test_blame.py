@@ -114,6 +114,13 @@ def test_a_flaky_test_that_a_change_breaks_for_good_is_found(
     assert sum(bool(units - {"u5"}) for units in ejected) <= 4
 
 
+def test_who_breaks_a_test_whose_name_is_another_each_time_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(units: set[str], random: Random) -> set[str]:
+        return {f"t[{random.random()}]"} if "u5" in units else set()
+
+    assert blamed(monkeypatch, failing, 1, frozenset())[0] == {"u5"}
+
+
 def test_steady_culprits_are_found_beside_a_flaky_test(monkeypatch: pytest.MonkeyPatch) -> None:
     def failing(units: set[str], random: Random) -> set[str]:
         broken = {"t"} if "u3" in units or {"u7", "u12"} <= units else set()

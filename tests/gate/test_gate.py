@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import anyio
 import pytest
 
-from sweeper.backlog.check import Checked
+from sweeper.backlog.check import Checked, Sandboxing
 from sweeper.config.models import SweepConfig
 from sweeper.gate import gate as gate_module
 from sweeper.gate import suite
@@ -18,7 +19,7 @@ from sweeper.gate.gate import Gate, TreeVerdict
 from sweeper.ground import Ground, Workshop
 from sweeper.order import suppressions_reject
 from sweeper.records import Change, CheckResult, CheckState, Finding, Skip, SkipReason, Unit
-from sweeper.sandbox.contract import Clock, Facts, Name, Role, Snapshot
+from sweeper.sandbox.contract import Clock, Entry, EntryKind, Facts, Layer, Name, Ran, Role, Snapshot, Spec
 from sweeper.verify.verify import Baseline, verify
 
 BROKEN = Checked(CheckResult(CheckState.BROKEN, why="it crashed"), Facts(exit_code=2))
@@ -201,6 +202,57 @@ def test_where_a_convicted_test_is_unsteady_a_green_run_is_not_believed_at_once(
     assert asked.asked[True] == 5
     assert not anyio.run(this.judge, CHANGE).red
     assert asked.asked[True] == 9
+
+
+def test_tests_that_ended_before_their_last_one_are_red_though_nothing_new_failed() -> None:
+    base = suite.TestBase(suite.Tests.BY_TEST, frozenset(["a"]), cases=3)
+    assert base.broke(suite.TestRun(False, frozenset(["a"]), (), 3)) == frozenset()
+    assert base.broke(suite.TestRun(False, frozenset(["a"]), (), 4)) == frozenset()
+    assert base.broke(suite.TestRun(False, frozenset(["a"]), (), 2)) == {suite.WHOLE_SUITE}
+    assert base.broke(suite.TestRun(False, frozenset(["a", "b"]), (), 2)) == {"b"}
+
+
+@pytest.mark.parametrize(
+    ("facts", "names"),
+    [
+        (Facts(exit_code=1), {"a::b"}),
+        (Facts(exit_code=None, signal=9, clock=Clock.WALL), None),
+        (Facts(exit_code=None, signal=11), None),
+    ],
+)
+def test_what_tests_wrote_that_were_ended_tells_nothing(facts: Facts, names: set[str] | None, tmp_path: Path) -> None:
+    report = b'<testsuite><testcase classname="a" name="b"><failure/></testcase></testsuite>'
+
+    class Backend:
+        async def run(self, spec: Spec) -> Ran:
+            return Ran(facts, Layer((Entry(b"r.xml", EntryKind.FILE, data=report),)))
+
+    class Parser:
+        async def call(self, function: Any, *arguments: Any) -> Any:
+            return function(*arguments)
+
+    workshop = SimpleNamespace(
+        config=SimpleNamespace(test="t", test_junit="r.xml", root="."),
+        sandboxing=Sandboxing(cast(Any, Backend()), tmp_path),
+        check=SimpleNamespace(parser=Parser()),
+    )
+    ground = SimpleNamespace(snapshot=Snapshot("c", {}))
+    run = anyio.run(suite.run_tests, cast(Any, workshop), cast(Any, ground), Name("r", "s", 1, Role.GATE))
+    assert run.failing == names
+
+
+def test_changes_that_break_another_test_each_time_are_not_green(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Or one whose name is another each time: a time, an address, a number by chance."""
+    turns = [failing(f"t[{number}]") for number in range(40)]
+    verdict, this, asked = looked_at(monkeypatch, ALL_GREEN, ground=[GREEN], changed=turns)
+    assert verdict.red
+    assert verdict.lines == tuple(f"t[{number}]" for number in range(asked.asked[True]))
+    assert anyio.run(this.judge, CHANGE).red
+    assert not this.unsteady
+
+    turns = [failing(f"t[{number}]") for number in range(40)]
+    verdict, _, _ = looked_at(monkeypatch, ALL_GREEN, ground=turns[20:], changed=turns[:20])
+    assert not verdict.red
 
 
 def test_a_flaky_test_that_the_changes_break_for_good_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
