@@ -28,6 +28,7 @@ _EXACT = re.compile(
 _TRUTH = re.compile(
     r"(?:==\s*|^[\w.]*(?:assert|equal)\w*!?\(.*,\s*)(?:true|false)\s*\)?;?\Z", re.IGNORECASE | re.DOTALL
 )
+_AND = re.compile(r"\band\b|&&")
 _TABLE = re.compile(r"\bparametrize\b|\.each\b|\bsubTest\b|\bParameterizedTest\b|\brstest\b|\bt\.Run\b")
 _NEGATIVE = re.compile(r"\bnot\b|(?<!\w)!(?=[\w(])|\.not\.|Not[A-Z]|!=|False|_not_|refute|_ne\b|falsy", re.IGNORECASE)
 _CASES = re.compile(r"parametrize|\.each\b|\bcases?\b|TestCase|ValueSource|CsvSource|rstest|\btests\s*:?=")
@@ -54,7 +55,7 @@ def assertion_rules(pair: Pair) -> Iterator[Violation]:
         changed += _weaker(pair, old, new)
     total_old = _count(pair, before) - sum(len(one.assertions) for one in gone)
     if fewer:
-        merged = _count(pair, after) + _shared(after, matched) >= total_old or _tabled(pair)
+        merged = _count(pair, after) + _shared(before, after, matched) >= total_old or _tabled(pair)
         rule = "test_changed" if merged else "assertion_removed"
         yield Violation(rule, pair.path, tuple(fewer), "a test asserts less often")
     if changed:
@@ -72,10 +73,11 @@ def _renamed(before: Outline, after: Outline, matched: Matched) -> Iterator[tupl
             yield one, heir
 
 
-def _shared(after: Outline, matched: Matched) -> int:
-    """How many assertions a call away count once: those of new helpers, for each call but the first."""
+def _shared(before: Outline, after: Outline, matched: Matched) -> int:
+    """How many assertions a call away count once: those of new helpers, for each new call but the first."""
     helpers = [one for one in matched.new if not one.test and one.assertions]
-    return sum(len(one.assertions) * max(0, after.calls[one.short] - 1) for one in helpers)
+    calls = after.calls - before.calls  # of a helper called like what was called before those are not its own
+    return sum(len(one.assertions) * max(0, calls[one.short] - 1) for one in helpers)
 
 
 def _tabled(pair: Pair) -> bool:
@@ -112,11 +114,9 @@ def _weaker(pair: Pair, old: Definition, new: Definition) -> list[int]:
     return lines
 
 
-def _together(texts: list[str]) -> tuple[Counter[str], frozenset[bool], frozenset[bool]]:
-    """What several assertions compare, and how."""
-    meanings = [_meaning(text) for text in texts]
-    operands = Counter(word for words, _, _ in meanings for word in words if word != "and")
-    return operands, frozenset(negative for _, negative, _ in meanings), frozenset(exact for _, _, exact in meanings)
+def _together(texts: list[str]) -> Counter[tuple[tuple[str, ...], bool, bool]]:
+    """What several assertions compare, and how: each part of what holds only as a whole for itself."""
+    return Counter(_meaning(part) for text in texts for part in _AND.split(text))
 
 
 def _taken(left: Counter[str], text: str) -> bool:

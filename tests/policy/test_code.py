@@ -129,6 +129,29 @@ def test_a_finding_explains_a_removal_by_its_line_or_its_name() -> None:
     assert "removed_symbol" in broken(judged("a.py", before, after, (6, "F841", "`x` is never used")))
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "seen"),
+    [
+        ("assert a == 1 and b == 2", "assert a == 1\n    assert b == 2", False),
+        ("assert a == 1\n    assert not b", "assert a == 1 and not b", False),
+        ("assert a == 1\n    assert b == 2", "assert a == 2\n    assert b == 1", True),
+        ("assert f(x) == one\n    assert g(y) == two", "assert f(x) == g(y)\n    assert one == two", True),
+        ("assert a == 1\n    assert not b == 2", "assert not a == 1\n    assert b == 2", True),
+        ("assert a == 1\n    assert b", "assert a\n    assert b == 1", True),
+    ],
+)
+def test_what_is_compared_may_be_split_or_joined_and_not_mixed(before: str, after: str, seen: bool) -> None:
+    old, new = (f"def test_a():\n    {text}\n" for text in (before, after))
+    found = broken(judged("tests/test_a.py", old, new, (2, "PT018", "Assertion should be broken down")))
+    assert ("test_changed" in found) is seen
+
+
+def test_calls_of_another_function_are_none_of_a_new_helper_of_its_name() -> None:
+    asserted = "def test_a():\n" + "".join(f"    assert len({name}) == 1\n" for name in "abcd")
+    called = "def len(x):\n    assert x\n\n\ndef test_a():\n" + "".join(f"    len({name})\n" for name in "abcd")
+    assert "assertion_removed" in broken(judged("tests/test_a.py", asserted, called))
+
+
 def test_a_sweep_of_prints_may_empty_a_function() -> None:
     before = "def f(a):\n    print(a)\n"
     assert judged("a.py", before, "def f(a):\n    pass\n", (2, "T201", "`print` found")).rejections == ()
