@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 
 LINE = re.compile(r"(?m)^<!-- sweeper (\{[^\r\n]*\}) -->[\r\n]")
 END = "<!-- /sweeper -->"  # what stands below it is a person's
+ALONE = re.compile(rf"(?m)^{END}[ \t]*$")
 SAFE = re.compile(r"[A-Za-z0-9._/-]{0,200}")
 
 
@@ -59,7 +60,10 @@ def _typed(marker: Marker) -> bool:
 def around(body: str) -> tuple[str, str]:
     """What a person wrote above and below our text, stripped; a body without a trace of ours is all theirs."""
     text = body.replace("\r\n", "\n")
-    found, end = LINE.search(text), text.rfind(END)
-    below = text[end + len(END) :].strip() if end >= 0 else ""
-    above = text[: found.start()] if found else "" if end >= 0 else text
+    found = LINE.search(text)
+    # Ours is a line of its own; what a person, or a file's name in our own text, says of it stands within one.
+    end = ALONE.search(text, found.end() if found else 0)
+    last = end.end() if end else text.rfind(END) + len(END) if END in text else -1
+    below = text[last:].strip() if last >= 0 else ""
+    above = text[: found.start()] if found else "" if last >= 0 else text
     return above.strip(), below

@@ -138,6 +138,15 @@ def test_a_persons_words_and_ours_are_within_the_limit_together() -> None:
     assert text.endswith(f"x\n{marker.END}\n\nbelow\n")
 
 
+def test_what_is_said_of_the_mark_within_a_line_ends_nothing() -> None:
+    stamp = marker.write(marker.Marker("ruff", "r", "", "a" * 40, "b" * 40))
+    ours = f"{stamp}\n\n- `{marker.END}`"
+    old = f"See {marker.END}.\n\n{bodies.within('', lambda most: ours)}\nKeep `{marker.END}`, please.\n"
+    assert bodies.within(old, lambda most: ours) == (
+        f"See {marker.END}.\n\n{ours}\n{marker.END}\n\nKeep `{marker.END}`, please.\n"
+    )
+
+
 def test_a_base_and_a_draft_that_a_person_chose_stay(play: Callable[[Scenario], None], forge: Forge) -> None:
     async def scenario(made: Made) -> None:
         forge.hub.git("branch", "develop", "main")
