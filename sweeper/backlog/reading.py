@@ -21,8 +21,15 @@ _CRASH = re.compile(
     r"(?m)^(?:Traceback \(most recent call last\):|thread '[^\n]{0,200}' (?:\(\d+\) )?panicked at |panic: |"
     r"fatal error: |error: internal |Fatal Python error: |Segmentation fault|node:internal/|"
     r"FATAL ERROR: |Exception in thread \"|Unhandled (?:e|E)xception|terminate called |Bus error|Aborted(?: \(|$)|"
+    # By a shell, which may not say it by its exit code: "lint || true", "lint | tee log".
+    r"(?:\S{1,200}: line \d+: +\d+ )?(?:Killed|Terminated|Aborted|Segmentation fault|Illegal instruction)(?:$|  | *\()|"
     r"[^\n]{1,300}: (?:error: INTERNAL ERROR --|internal compiler error: )|"
     r"\S{1,200}: (?:symbol lookup error|error while loading shared libraries): )"
+)
+# A program that was not even started; it may be one that the check can do without.
+_NOT_STARTED = (
+    r"(?m)^\S{0,200}sh: (?:line )?\d+: [^\n]{1,200}: (?:(?:command )?not found|Permission denied)$"
+    r"|^\S{0,200}python[\d.]*: No module named \S+$"
 )
 
 
@@ -68,7 +75,7 @@ def read(stdout: bytes, stderr: bytes, how: How) -> Reading:
         parsed=parsed,
         blank=not stdout.strip(),
         crash=plain(_last_line_of_crash(crash)) if crash else "",
-        incomplete=parsed.incomplete or partial,
+        incomplete=parsed.incomplete or partial or _first(_NOT_STARTED, texts[1:]),
         nothing=nothing or ("the tool counts no file" if parsed.files == 0 else ""),
         stdout=head(texts[0]),
         stderr=head(texts[1]),

@@ -164,6 +164,28 @@ def test_make_tells_where_it_is() -> None:
     assert tells("generic", inside + "a.c:1:1: warning: y [-Wz]\n") == "findings; a.c:1:1 -Wz; src/b.c:3:5 -Wz"
 
 
+@pytest.mark.parametrize(
+    "stderr",
+    [
+        "Killed\n",
+        "Terminated\n",
+        "lint.sh: line 3: 12345 Killed                  ruff check .\n",
+        "lint.sh: line 3: 12345 Segmentation fault      (core dumped) ruff check .\n",
+        "sh: 1: ruff: not found\n",
+        "lint.sh: line 1: ruff: command not found\n",
+        "/usr/bin/python3: No module named ruff\n",
+    ],
+)
+def test_what_a_shell_says_of_a_program_counts_though_it_says_exit_code_zero(stderr: str) -> None:
+    """`lint || true`, `lint | tee log`."""
+    assert tells("generic", "", stderr, 0) == "clean; incomplete"
+    assert tells("generic", "", stderr, 1).startswith("broken")
+
+
+def test_a_program_that_a_check_does_without_breaks_it_not() -> None:
+    assert tells("generic", "a.py:1:1: E1 m\n", "sh: 1: tput: not found\n", 1) == "findings; a.py:1:1 E1; incomplete"
+
+
 def test_a_crash_of_a_tool_that_says_exit_code_zero_leaves_it_incomplete() -> None:
     assert tells("ruff", "[]", TRACE, 0) == "clean; incomplete"
     partial = replace(TOOLS["ruff"], partial=frozenset({1}))
