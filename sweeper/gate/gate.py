@@ -165,7 +165,7 @@ class Gate:
         """
         if verdict.tests is None or not self.base.broke(verdict.tests):
             return verdict
-        on_tree = [self.base.broke(verdict.tests)]
+        on_tree, before = [self.base.broke(verdict.tests)], len(self._on_ground)
         while len(on_tree) < MOST_LOOKS and (
             untold := [test for test, whose in self._faults(on_tree).items() if whose is Fault.UNTOLD]
         ):
@@ -176,7 +176,7 @@ class Gate:
         faults = self._faults(on_tree)
         guilty = sorted(test for test, whose in faults.items() if whose is Fault.CHANGES)
         seen = {test: _tally(test, on_tree) for test in guilty}
-        if not guilty and (whole := self._red_by_turns(on_tree)):
+        if not guilty and (whole := self._red_by_turns(on_tree, self._on_ground[before:])):
             guilty = sorted(frozenset(faults).difference(self.base.flaky, *self._on_ground))
             seen = dict.fromkeys(guilty, whole)
         self.base = self.base.knowing((frozenset(faults) - frozenset(guilty)).union(*self._on_ground))
@@ -221,16 +221,16 @@ class Gate:
     def _faults(self, on_tree: list[frozenset[str]]) -> dict[str, Fault]:
         return {test: fault(_tally(test, on_tree), self._without(test)) for test in frozenset().union(*on_tree)}
 
-    def _red_by_turns(self, on_tree: list[frozenset[str]]) -> Tally | None:
+    def _red_by_turns(self, on_tree: list[frozenset[str]], on_ground: list[frozenset[str]]) -> Tally | None:
         """How often any test failed with the changes, if that is their fault though no single test fails that often.
 
-        They break another test each time, or one whose name is another each time.
+        They break another test each time, or one whose name is another each time. `on_ground`: the runs beside them,
+        as what failed in earlier ones is known as flaky.
         """
         tree, ground = (
-            Tally(sum(bool(failed - self.base.flaky) for failed in runs), len(runs))
-            for runs in (on_tree, self._on_ground)
+            Tally(sum(bool(failed - self.base.flaky) for failed in runs), len(runs)) for runs in (on_tree, on_ground)
         )
-        return tree if tree.red > 1 and chance(tree, ground) <= BY_CHANCE else None
+        return tree if tree.red > 1 and ground.runs and chance(tree, ground) <= BY_CHANCE else None
 
     def _without(self, test: str) -> Tally:
         """How often it failed on the ground; at least once where it was seen to be flaky before."""

@@ -59,7 +59,7 @@ async def merge_green(workshop: Workshop, gate: Gate, pieces: Sequence[Piece]) -
         return Green(merged, verdict)
     mergeable = [piece for piece in pieces if piece.key not in merged.conflicts]
     found, seen = await _search(workshop, gate, mergeable, verdict)
-    culprits = {piece.key: _nearest(seen, piece.key)[1] for piece in found.ejected}
+    culprits = {piece.key: _nearest(seen, piece.key, found)[1] for piece in found.ejected}
     kept = await merge(repo, ground.commit, found.kept)
     green = None  # nothing was merged: the ground and what was found on it stay as they are
     if kept.merged:
@@ -109,7 +109,7 @@ async def _confirmed(
     workshop: Workshop, gate: Gate, pieces: Sequence[Piece], found: Culprits[Piece], seen: Seen
 ) -> bool:
     for culprit in found.ejected:
-        keys, verdict = _nearest(seen, culprit.key)
+        keys, verdict = _nearest(seen, culprit.key, found)
         if len(keys) == len(pieces) and not gate.unsteady:
             continue  # the whole was confirmed before the search
         merged = await merge(workshop.repo, gate.ground.commit, [piece for piece in pieces if piece.key in keys])
@@ -137,10 +137,14 @@ async def _judge_and_prepare(workshop: Workshop, gate: Gate, merged: Merged) -> 
     return verdict
 
 
-def _nearest(seen: Seen, key: str) -> tuple[frozenset[str], TreeVerdict]:
-    """The smallest red set with this piece in it and its verdict: the best evidence there is against it."""
+def _nearest(seen: Seen, key: str, found: Culprits[Piece]) -> tuple[frozenset[str], TreeVerdict]:
+    """The smallest red set with this piece in it and its verdict: the best evidence there is against it.
+
+    One that has another culprit in it, from an earlier search, is red for that one's sake.
+    """
+    others = frozenset(piece.key for piece in found.ejected) - {key}
     red = ((some, verdict) for some, verdict in seen.items() if key in some and verdict.red)
-    return min(red, key=lambda each: len(each[0]))
+    return min(red, key=lambda each: (len(each[0] & others), len(each[0])))
 
 
 async def _judge(workshop: Workshop, gate: Gate, merged: Merged, patience: int = 1) -> TreeVerdict:

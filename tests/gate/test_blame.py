@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from random import Random
 from types import SimpleNamespace
@@ -119,6 +120,17 @@ def test_who_breaks_a_test_whose_name_is_another_each_time_is_found(monkeypatch:
         return {f"t[{random.random()}]"} if "u5" in units else set()
 
     assert blamed(monkeypatch, failing, 1, frozenset())[0] == {"u5"}
+
+
+def test_no_innocent_is_blamed_by_a_culprit_s_evidence(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a flaky test misled a search, what it saw of the culprit's sets speaks against the culprit alone."""
+
+    def failing(units: set[str], random: Random) -> set[str]:
+        return ({"x"} if "u5" in units else set()) | {f"t{test}" for test in range(50) if random.random() < 0.01}
+
+    for seed in range(12):
+        with contextlib.suppress(GateBroken):
+            assert blamed(monkeypatch, failing, seed, frozenset(), UNITS[:6])[0] == {"u5"}
 
 
 def test_steady_culprits_are_found_beside_a_flaky_test(monkeypatch: pytest.MonkeyPatch) -> None:
