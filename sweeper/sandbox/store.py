@@ -11,6 +11,7 @@ import contextlib
 import fcntl
 import hashlib
 import os
+import random
 import re
 import shutil
 import stat
@@ -23,12 +24,13 @@ import anyio.to_thread
 
 from sweeper.errors import SandboxFailed
 from sweeper.sandbox.contract import SANDBOX_UID, Tree
+from sweeper.sandbox.seal import is_whole, seal, take_alone
 from sweeper.sandbox.space import on_host
 
 KEY = re.compile(r"[0-9A-Za-z][0-9A-Za-z._-]{0,127}")
 POLL = 0.05
 DAY = 86400.0
-SEAL = 64  # bytes
+LOOKS = 40  # at a changed entry that somebody else holds, POLL or more between two
 
 
 def sandbox_ids() -> tuple[int, int]:
@@ -69,10 +71,8 @@ class Store:
         path = folder / key
         if (kind, key) in self._held:
             return path
-        lock = await self._locked(folder / f"{key}.lock", path)
+        lock = await self._sound(folder / f"{key}.lock", path)
         try:
-            if _there(path) and not await anyio.to_thread.run_sync(_whole, lock, path):
-                await anyio.to_thread.run_sync(_evict, lock, path)
             if not _there(path):
                 await self._build(path, build, lock)
             os.utime(lock)
@@ -85,6 +85,29 @@ class Store:
         else:
             self._held[kind, key] = lock
         return path
+
+    async def _sound(self, lock_file: Path, path: Path) -> int:
+        """A descriptor of the lock file, shared if the entry is there and whole, alone if it is to be built.
+
+        Raises SandboxFailed if the entry is not what was built, and somebody goes on using it.
+        """
+        for _ in range(LOOKS):
+            lock = await self._locked(lock_file, path)
+            try:
+                if not _there(path) or await anyio.to_thread.run_sync(is_whole, lock, path):
+                    return lock
+                if take_alone(lock) and _is_at(lock, lock_file):
+                    await anyio.to_thread.run_sync(remove_tree, path)
+                    return lock
+            except BaseException:
+                os.close(lock)
+                raise
+            os.close(lock)
+            await anyio.sleep(random.uniform(POLL, 2 * POLL))  # whoever looks at it as well is not in step with us
+        raise SandboxFailed(
+            f"the cache entry {path} was changed, and another process uses it",
+            hint="wait until that one has ended and run again: the entry is made anew then",
+        )
 
     async def _locked(self, lock_file: Path, path: Path) -> int:
         """A descriptor of the lock file: shared if the entry is there, alone if it is to be built."""
@@ -232,48 +255,6 @@ def _is_at(lock: int, lock_file: Path) -> bool:
         return False
 
 
-def _whole(lock: int, path: Path) -> bool:
-    """Whether an entry is as it was built; one whose seal got lost is not trusted, unless somebody uses it."""
-    known = os.pread(lock, SEAL, 0)
-    if known:
-        return known == _seal(path)
-    return not _to_ourselves(lock)
-
-
-def _evict(lock: int, path: Path) -> None:
-    """Remove an entry that is not what was built. Raises SandboxFailed if somebody uses it."""
-    if not _to_ourselves(lock):
-        hint = "wait until that one has ended and run again: the entry is made anew then"
-        raise SandboxFailed(f"the cache entry {path} was changed, and another process uses it", hint=hint)
-    remove_tree(path)
-
-
-def _to_ourselves(lock: int) -> bool:
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        fcntl.flock(lock, fcntl.LOCK_SH)
-        return False
-    return True
-
-
-def _seal(folder: Path) -> bytes:
-    """A digest of what lies in a folder, by name, mode, size and time; no file is opened."""
-    rows: list[tuple[bytes, int, int, int]] = []
-    top = os.fsencode(folder)
-    pending = [top]
-    while pending:
-        with contextlib.suppress(PermissionError), os.scandir(pending.pop()) as listed:  # a set-up may shut a folder
-            for each in listed:
-                info = each.stat(follow_symlinks=False)
-                is_folder = stat.S_ISDIR(info.st_mode)
-                what = (0, 0) if is_folder else (info.st_size, info.st_mtime_ns)
-                rows.append((each.path[len(top) :], info.st_mode, *what))
-                if is_folder:
-                    pending.append(each.path)
-    return hashlib.sha256(repr(sorted(rows)).encode()).hexdigest().encode()
-
-
 def _finish(new: Path, path: Path, lock: int) -> None:
     """Give the folder to the sandbox's user, seal it, have it on the disk, and let it appear."""
     uid, gid = sandbox_ids()
@@ -284,7 +265,7 @@ def _finish(new: Path, path: Path, lock: int) -> None:
             for name in (*folders, *files):
                 os.chown(name, uid, gid, dir_fd=fd, follow_symlinks=False)
     os.chmod(new, 0o755)
-    os.pwrite(lock, _seal(new), 0)
+    os.pwrite(lock, seal(new), 0)
     # Without this a power cut can leave whole names with empty files, which would be taken for the commit.
     on_host("sync", "-f", str(new))
     os.rename(new, path)

@@ -253,20 +253,37 @@ def test_an_entry_that_somebody_changed_while_it_is_used_is_an_error(store: Path
     anyio.run(both)
 
 
-def test_an_entry_without_a_seal_is_trusted_only_while_it_is_used(store: Path, tmp_path: Path) -> None:
+def test_an_entry_without_a_seal_is_made_anew(store: Path, tmp_path: Path) -> None:
     """As a version before there were seals left it."""
     tree = Counted(tmp_path / "log")
 
-    async def both() -> None:
-        mine, theirs = Store(store / tmp_path.name), Store(store / tmp_path.name)
-        folder = await theirs.tree(tree)
+    async def again() -> None:
+        mine = Store(store / tmp_path.name)
+        folder = await mine.tree(tree)
+        mine.close()
         os.truncate(f"{folder}.lock", 0)
         await mine.tree(tree)
         mine.close()
-        assert built(tree.log) == 1
-        theirs.close()
-        await mine.tree(tree)
         assert built(tree.log) == 2
-        mine.close()
 
-    anyio.run(both)
+    anyio.run(again)
+
+
+@pytest.mark.parametrize("stores", [1, 2], ids=["in one process", "in two"])
+def test_several_who_find_an_entry_changed_make_it_anew_once(stores: int, store: Path, tmp_path: Path) -> None:
+    tree = Counted(tmp_path / "log")
+    places = [Store(store / tmp_path.name) for _ in range(stores)]
+
+    async def all_at_once() -> None:
+        folder = await places[0].tree(tree)
+        places[0].close()
+        (folder / "a").unlink()
+        async with anyio.create_task_group() as group:
+            for number in range(6):
+                group.start_soon(places[number % stores].tree, tree)
+        assert (folder / "a").exists()
+        assert built(tree.log) == 2
+
+    anyio.run(all_at_once)
+    for place in places:
+        place.close()
