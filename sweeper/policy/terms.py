@@ -178,8 +178,8 @@ def _signs_differ(pair: Pair, one: _Change, went: Counter[str], came: Counter[st
     numbers = {term for term in went if term[0].isdigit() or (term[0] == "%" and len(term) > 1)}
     if numbers and not _near(pair, one.hunk, _NUMERIC):
         return True
-    if not went and came.keys() & {"return", "break", "continue"}:
-        return True
+    if not went and (leaves := came.keys() & {"return", "break", "continue"}):
+        return not leaves <= _named(pair, one.hunk) or "0" in came
     asks = len(_ASKS.findall(one.before)) <= len(_ASKS.findall(one.after))
     if not went and came.keys() & {"and", "or", "not"} and asks:
         return bool(_ASKS.search(one.after) and _LEAVES.search(f"{one.after}\n{follows}"))
