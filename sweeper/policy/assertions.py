@@ -17,10 +17,10 @@ _VOCABULARY = re.compile(
     r"assert\w*|self|cls|expect|to\w*|be|been|have|has|eq|eql|equal\w*|is|in|not|require|t|pytest|unittest|msg"
     r"|message|that|Equals?|True|None|true|false"
     r"|assert_eq|assert_ne|raise\w*|match|with|as|toBe|toEqual|toStrictEqual|isEqualTo|must|should\w*|len|length"
-    r"|count|size"
+    r"|count|size|(?:EXPECT|ASSERT)_(?:TRUE|FALSE|EQ|NE)|nullptr|NULL|Len"
 )
 _EXACT = re.compile(
-    r"==|\bis\b|Equals?\b|Same\b|\btoBe\(|toEqual|toStrictEqual|toHaveLength|toMatchObject|assert_eq|assert_equal"
+    r"==|\bis\b|Equals?\b|Same\b|\bLen\(|\btoBe\(|toEqual|toStrictEqual|toHaveLength|toMatchObject|assert_eq|assert_equal"
     r"|\.to\.?eq|deepEqual|strictEqual"
     r"|isEqualTo|containsExactly|must_equal|EXPECT_EQ|ASSERT_EQ|STREQ|!=|toThrow|raises|CalledWith|called_once_with"
 )
@@ -31,7 +31,12 @@ _TRUTH = re.compile(
 _AND = re.compile(r"\band\b|&&")
 _TABLE = re.compile(r"\bparametrize\b|\.each\b|\bsubTest\b|\bParameterizedTest\b|\brstest\b|\bt\.Run\b")
 _NEGATIVE = re.compile(r"\bnot\b|(?<!\w)!(?=[\w(])|\.not\.|Not[A-Z]|!=|False|_not_|refute|_ne\b|falsy", re.IGNORECASE)
+_FAILS = re.compile(r"(?:self\.|pytest\.|Assert(?:ions)?\.)?(?:fail|flunk)\b")
+_RAISES = re.compile(r"\bassertThrows|\bassert_?[rR]aises|\bpytest\.raises|\braise_error|\btoThrow")
+_CAUGHT = re.compile(r"\b(?:catch|rescue|except)\b([^\n{:]*)")
 _CASES = re.compile(r"parametrize|\.each\b|\bcases?\b|TestCase|ValueSource|CsvSource|rstest|\btests\s*:?=")
+# How a failure is told, and how a value is shown in it.
+_TOLD = re.compile(r"(?<![\w)\]])%[-+#0-9.]*[a-zA-Z]\b|\b[tb]\.(?:Error|Fatal)f?(?=\()")
 _TEXT = re.compile(
     r"\b(?:assert\w*|expect|refute\w*|EXPECT_\w+|ASSERT_\w+|should\w*|verify)\b[.!( ]|\bt\.(?:Error|Fatal)f?\("
     r"|^[ \t]*\[\[?[ \t][^\n]*\]\]?",
@@ -46,12 +51,14 @@ def assertion_rules(pair: Pair) -> Iterator[Violation]:
         return
     matched = match(before, after)
     gone = [one for one in matched.gone if pair.explained.removal(one.first, one.head, one.short)]
-    fewer, changed = [], []
+    fewer: list[int] = []
+    changed: list[int] = []
     for old, new in (*matched.kept, *_renamed(before, after, matched), (before.top, after.top)):
         if not (pair.after.test_file or old.test):
             continue
         if len(new.assertions) < len(old.assertions) and not _explained(pair, old):
-            fewer.append(max(new.head, 1))
+            once = _texts(old) <= _texts(new)  # what was said twice is said once
+            (changed if once else fewer).append(max(new.head, 1))
         changed += _weaker(pair, old, new)
     total_old = _count(pair, before) - sum(len(one.assertions) for one in gone)
     if fewer:
@@ -63,6 +70,10 @@ def assertion_rules(pair: Pair) -> Iterator[Violation]:
             "test_changed", pair.path, tuple(sorted(changed)), "an assertion compares something else, or less exactly"
         )
     yield from _cases(pair)
+
+
+def _texts(one: Definition) -> frozenset[str]:
+    return frozenset(squeezed(text) for text, _ in one.assertions)
 
 
 def _renamed(before: Outline, after: Outline, matched: Matched) -> Iterator[tuple[Definition, Definition]]:
@@ -102,6 +113,7 @@ def _weaker(pair: Pair, old: Definition, new: Definition) -> list[int]:
         return []
     known = Counter(squeezed(text) for text, _ in old.assertions)
     fresh = [(text, line) for text, line in new.assertions if not _taken(known, squeezed(text))]
+    fresh = _raised(pair, old, lost, fresh)
     if _together(lost) == _together([text for text, _ in fresh]):
         return []  # split, or joined
     meant = Counter(map(_meaning, lost))
@@ -112,6 +124,17 @@ def _weaker(pair: Pair, old: Definition, new: Definition) -> list[int]:
         else:
             lines.append(line)
     return lines
+
+
+def _raised(pair: Pair, old: Definition, lost: list[str], fresh: list[tuple[str, int]]) -> list[tuple[str, int]]:
+    """Without those that say what a failure after the call and a handler said: the same error is expected."""
+    failures = sum(_FAILS.match(text) is not None for text in lost)
+    if not failures:
+        return fresh
+    body = "\n".join(pair.before.code.split("\n")[old.first - 1 : old.last])
+    caught = {word for head in _CAUGHT.findall(body) for word in re.findall(r"[A-Z]\w+", head)}
+    said = [one for one in fresh if _RAISES.search(one[0]) and caught.intersection(re.findall(r"\w+", one[0]))]
+    return [one for one in fresh if one not in said[:failures]]
 
 
 def _together(texts: list[str]) -> Counter[tuple[tuple[str, ...], bool, bool]]:
@@ -128,7 +151,7 @@ def _taken(left: Counter[str], text: str) -> bool:
 
 def _meaning(text: str) -> tuple[tuple[str, ...], bool, bool]:
     """(what is compared, whether the sense is negative, whether exactly)."""
-    words = re.findall(r"\w+|[-+*/%<>]=?", text)
+    words = re.findall(r"\w+|[-+*/%<>]=?", _TOLD.sub("", text))
     operands = tuple(sorted(word for word in words if not _VOCABULARY.fullmatch(word)))
     return operands, bool(_NEGATIVE.search(text)), bool(_EXACT.search(text)) and not _TRUTH.search(text)
 

@@ -31,8 +31,22 @@ LEAVES_TEST = ("test_changed", "a test may end before it asserts")
 LOOSE = ("test_changed", "a looser assertion, or a mock")
 TESTED = ("unchecked", "something else is done where it is tested")
 OF_NAMES = ("dummy_use", "a list of names that nobody reads")
+ITSELF = ("dummy_use", "a value is compared with itself")
+AS_A_LIST = ("dummy_use", "several statements as one list")
+BY_TEXT = ("unchecked", "an error is known by its text alone")
+SUCCEEDS = ("error_ignored", "an error is answered with success")
+NO_BRANCH = ("error_ignored", "a condition that nothing depends on")
+OPTIONAL = ("error_ignored", "of an error is left that there was one")
+AT_ONCE = ("unchecked", "a function that is called where it is written")
+OWN_CHANCE = ("unchecked", "random numbers made by hand")
+UNNAMED = ("dynamic_code", "a risky function under another name")
+ANY_THROWN = ("test_changed", "whatever is thrown satisfies a test")
 
 _MASK = r"&=?\s*\(?\s*(?:0x(?:0*[137]?[fF]+)[uUlL]*\b|0b1{2,}\b|255\b|65_?535\b|\w*(?:MASK|_MAX|::MAX)\b)"
+
+_BRACED = "c cpp java go rust " + JS
+_EVERY = "python ruby " + _BRACED
+_SQL = r"(?:SELECT|INSERT|UPDATE|DELETE)"
 
 # (languages, rule and what, pattern)
 IN_CODE: tuple[tuple[str, tuple[str, str], str], ...] = (
@@ -81,6 +95,27 @@ IN_CODE: tuple[tuple[str, tuple[str, str], str], ...] = (
     (JS, PART, r"\.slice\(\s*0\s*,|\.(?:splice|at)\(\s*0\b"),
     ("typescript tsx", LOOSER, r"\w\?\s*:\s*[\w{\"'(]|\[\s*\w+\s*:\s*(?:string|number|symbol)\s*\]\s*:"
                     r"|!\s*:|\bdeclare\b"),
+    (_EVERY, ITSELF, r"(?<![\w.>\])-])([A-Za-z_]\w*+)\s*+(?:(?:[!=]==?|<=|>=)|&&\s*+!)\s*+\1(?![\w.(\[:-])"),
+    ("python ruby " + JS, AS_A_LIST, r"\[[^\[\]\n]{0,200}\)\s*,[^\[\]\n]{0,200}\]\s*"
+                                     r"(?:\.\s*(?:last|first|pop|at)\b|\[\s*-?\d)"),
+    ("cpp", NAMELESS, r"\b(?:typename|class|auto)\s*&{0,2}\s*\.\.\."),
+    (_EVERY, OWN_CHANCE, r"\b(?:6364136223846793005|2862933555777941757|1103515245|1664525|22695477|214013|16807|48271"
+                         r"|0x5DEECE66D)"),
+    (_BRACED, NO_BRANCH, r"\bif\b[^{}\n]{0,200}\([^{}\n]{0,200}\{\s{0,200}\}(?!\s*else)"),
+    ("c cpp", NO_BRANCH, r"\bif\s*\([^{}\n;]{0,300}\)\s*;"),
+    ("go", BY_TEXT, r"\.Error\(\)\s*[!=]=|\bstrings\.\w+\(\s*\w+\.Error\(\)"),
+    ("java", BY_TEXT, r"\.get(?:Localized)?Message\(\)\s*\.\s*(?:equals|contains|startsWith|endsWith|matches)\w*\("),
+    ("ruby", BY_TEXT, r"\.message\s*(?:[!=]=|=~|\.(?:include|start_with|end_with|match)\?)"),
+    ("rust", BY_TEXT, r"\b(?:e|err|error)\.to_string\(\)\s*(?:[!=]=|\.\s*(?:contains|starts_with)\()"),
+    ("go", SUCCEEDS, r"\berr\w*\s*!=\s*nil\s*\{\s*return\s+(?:[^\n{}]{0,200},\s*)?nil\s*\}"),
+    ("go", AT_ONCE, r"^[ \t]*(?:_[ \t]*=[ \t]*)?func\([^()\n]{0,200}\)[^{}\n]{0,200}\{[^{}\n]{0,200}\}\("),
+    ("go", UNNAMED, r"\b(?:rand\.(?:U?Int\w*|Float\w*|Perm|Read)|exec\.Command\w*|(?:md5|sha1)\.(?:New|Sum))\b"
+                    r"(?!\s*\()"),
+    ("rust", OPTIONAL, r"\.map_or\(\s*\(\)\s*,|\.ok\(\)\s*\.\s*(?:map|iter|into_iter|unwrap_or\w*)\b"
+                       r"|^[ \t]*let[ \t]+_\w+[^=\n]{0,200}=[^;\n]{0,300}\.is_(?:ok|err|some|none)\(\)[ \t]*;"),
+    ("rust", OF_NAMES, r"#\s*\[\s*used\b|^[ \t]*(?:mem::)?drop\(\s*\("),
+    ("java", ANY_THROWN, r"\bassertThrows(?:Exactly)?\s*\(\s*(?:Throwable|Exception|RuntimeException|Error)\.class"),
+    ("ruby", ANY_THROWN, r"\b(?:assert_raises|raise_error)[ (]+(?:StandardError|Exception)\b"),
     ("go", DEBUG, r"\bos\.Std(?:out|err)\.Write\w*|\bfmt\.Fprint\w*\(\s*os\.Std|\bdebug\.PrintStack"),
     ("go", DYNAMIC, r"\bplugin\.Open\b|//go:linkname"),
     ("go", IGNORED, r"\bfunc\b[^\n{]{0,300}\b_[ \t]+error\b|^[ \t]*err\w*[ \t]*=[ \t]*nil[ \t]*$"),
@@ -124,7 +159,7 @@ IN_CODE: tuple[tuple[str, tuple[str, str], str], ...] = (
     ("c cpp", DYNAMIC, r"\bdlsym\s*\(|\bdlopen\s*\(|\w[ \t]*##[ \t]*\w"
                        r"|(?<![\w.])(?:strcpy|strcat|sprintf|vsprintf|gets|system|popen)\b(?!\s*\()"),
     ("c cpp", UNBOUNDED, r"\bstrn(?:cpy|cat)\s*\([^,;\n]+,\s*(\w+)\s*,[^;\n]*\bstrlen\s*\(\s*\1\b"),
-    ("c cpp", ASSIGNS, r"\b(?:if|while)\s*\(\s*\(\s*\*?[\w.\[\]>-]+\s*=(?!=)"),
+    ("c cpp", ASSIGNS, r"\b(?:if|while)\s*\(\s*\(\s*\*?[\w.\[\]>+-]+\s*=(?!=)"),
     ("c cpp", CUT, _MASK + r"|\b(?:__builtin_)?memcpy\s*\(\s*&\w+\s*,\s*&|<<\s*\d+\s*\)?\s*>>|\bunion\b"),
     ("c cpp", LOOSER, r"(?<![\w.])(?:strcpy|strcat|sprintf|vsprintf|gets|alloca|stpcpy|atoi|atol)\s*\("),
     ("cpp", CUT, r"\bnoexcept\b(?!\s*\(\s*false)|\bstd::launder\b|\b(?:ranges::)?views::take\b"),
@@ -157,6 +192,9 @@ IN_TEXT: tuple[tuple[str, tuple[str, str], str], ...] = (
     ("python ruby java go rust " + JS, GLUED, r"[\"'`]\w{1,12}[\"'`]\s*(?:\+|\.\s*concat\s*\()\s*[\"'`]\w{1,12}[\"'`]"
                        r"|[\"']{2}\.join\(\s*[(\[]\s*[\"']\w{1,12}[\"']\s*,|\]\s*\.\s*join\(\s*[\"']{2}\s*\)"),
     ("go", FOR_EFFECT, r"^[ \t]*(?:import[ \t]+)?_[ \t]+\""),
+    ("c cpp", MUTED, r"^[ \t]*#[ \t]*(?:line[ \t]+)?\d+[ \t]+\""),
+    ("java go ruby rust " + JS, JOINED, r"(?i:\b(?:format!?|sprintf)\s*\(\s*\"\s*" + _SQL + r"\b[^\"\n]{0,300}['= ]%s"
+                       r"|[\"'`]\s*" + _SQL + r"\b[^\"\n]{0,300}[\"'`]\s*\.\s*(?:concat|formatted|format)\s*\()"),
     ("python", DYNAMIC, r"\[\s*[\"']\w*[\"']\s*\+|[\"'](?:eval|exec|__import__|__builtins__)[\"']"),
     ("ruby", DYNAMIC, r"[:\"'](?:instance_|class_|module_)?eval\b|%[wi]\[[^\]\n]{0,200}\beval\b"),
     ("java", DYNAMIC, r"\"(?:nashorn|js|javascript|groovy|java\.lang\.Runtime)\""),

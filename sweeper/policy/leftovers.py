@@ -42,13 +42,13 @@ UNDONE = re.compile(
     re.IGNORECASE,
 )
 UNSAFE = re.compile(
-    r"[\"'/]\^?\.[*+]\$?[\"'/]|\bverify[\"']?\s*[=:]\s*False|\bInsecureSkipVerify:\s*true|\brejectUnauthorized:\s*false"
+    r"[\"'/]\^?\.[*+]\$?[\"'/]|\bverify[\"']?\s*[=:]\s*False|\bInsecureSkipVerify:\s*(?!false\b)[^\s,}]+|\brejectUnauthorized:\s*(?!true\b)[^\s,}]+"
     r"|\bshell[\"']?\s*[=:]\s*True"
     r"|\b(?:chmod|0o?)\s*777\b|--no-verify\b|--insecure\b|\bcurl\s+-\w*k|NODE_TLS_REJECT_UNAUTHORIZED"
     r"|\bStrictHostKeyChecking[= ]no"
     r"|\bprivileged:\s*true|\b0\.0\.0\.0/0\b|Access-Control-Allow-Origin[\"']?\s*[:,]\s*[\"']\*"
     r"|\b_create_unverified_context\b"
-    r"|\bPYTHONHTTPSVERIFY\b|\byaml\.(?:unsafe_)?load\s*\((?![^)\n]*Safe)|\bautoescape\s*=\s*False"
+    r"|\b(?:YAML|Psych)\.unsafe_\w+|\bPYTHONHTTPSVERIFY\b|\byaml\.(?:unsafe_)?load\s*\((?![^)\n]*Safe)|\bautoescape\s*=\s*False"
     r"|(?m:^USER\s+(?:root|0)\b)|\bALLOWED_HOSTS\s*=\s*\[[\"']\*"
 )
 _SHEBANG = re.compile(r"#!\s*(?:\S*/env\s+(?:-\S+\s+)*)?(?:\S*/)?(\w+)")

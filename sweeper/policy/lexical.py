@@ -13,7 +13,7 @@ from itertools import accumulate
 from sweeper.policy import detours
 from sweeper.policy.hollow import squeezed
 from sweeper.policy.lexicon import GONE, NEW
-from sweeper.policy.marks import ANSWERED, BROAD, CAST, CAST_ANY, SILENT, SILENT_BROAD, Mark
+from sweeper.policy.marks import ANSWERED, BROAD, CAST, CAST_ANY, NAMED_CAST, SILENT, SILENT_BROAD, Mark
 from sweeper.policy.rules import Violation
 from sweeper.policy.version import Pair, Version
 
@@ -21,7 +21,7 @@ ONLY_IN_TESTS = frozenset({"test_changed"})
 NOT_IN_TESTS = frozenset({"dynamic_code"})
 
 # What one of these became is no news if it was as bad before.
-_LADDERS = ((SILENT, BROAD, ANSWERED, SILENT_BROAD), (CAST, CAST_ANY))
+_LADDERS = ((SILENT, BROAD, ANSWERED, SILENT_BROAD), (NAMED_CAST, CAST, CAST_ANY))
 WORSE = {said: frozenset(ladder[place:]) for ladder in _LADDERS for place, said in enumerate(ladder)}
 
 

@@ -5,6 +5,7 @@ content of a string is, so that a quote's content reads as blanks.
 from __future__ import annotations
 
 from sweeper.policy.detours import DEBUG, DYNAMIC, IGNORED, JS
+from sweeper.policy.marks import NAMED_CAST
 
 TRIVIAL = ("test_weakened", "an assertion that always holds")
 SKIP = ("test_skipped", "a test is skipped")
@@ -145,7 +146,7 @@ NEW: tuple[tuple[str, tuple[str, str], str], ...] = (
                     r"|^[ \t]*debugger\b|\$std(?:out|err)\.puts"),
     ("ruby", WIDE, r"\bT\.untyped\b"),
     ("ruby", UNCHECKED, r"\bT\.(?:unsafe|must|cast|let)\b"),
-    ("ruby", DYNAMIC, r"\b(?:instance_|class_|module_)?eval\b|\.(?:public_|__)?send\b|\bconst_get\b"
+    ("ruby", DYNAMIC, r"\b(?:instance_|class_|module_)?eval\b|\.(?:public_|__)?send(?:__)?\b|\bconst_get\b"
                       r"|\bdefine_method\b|\binstance_variable_[gs]et\b|\bObjectSpace\b"),
     ("ruby", ENDS, r"\bexit!|\bat_exit\b|(?<![\w.])exit[ \t]*\(?[ \t]*(?:0|true)|\$LOADED_FEATURES|\$LOAD_PATH"
                    r"|\bKernel\.exit"),
@@ -176,7 +177,8 @@ NEW: tuple[tuple[str, tuple[str, str], str], ...] = (
     ("c cpp", DUMMY, r"\(\s*void\s*\)\s*&?[\w.\[\]>-]+\s*;|\bmaybe_unused\b|__attribute__\s*\(\(\s*_*unused"
                      r"|\bstd::ignore\b|\bQ_UNUSED\s*\(|\bUNUSED\s*\("),
     ("c cpp", IGNORED, r"\(\s*void\s*\)\s*[\w:.>-]+\s*\("),
-    ("cpp", UNCHECKED, r"\b(?:reinterpret|const|static|dynamic|bit)_cast\s*<|\bconst_cast\b"),
+    ("cpp", UNCHECKED, r"\b(?:reinterpret|const|bit)_cast\s*<|\bconst_cast\b"),
+    ("cpp", NAMED_CAST, r"\b(?:static|dynamic)_cast\s*<"),
     ("c cpp", UNCHECKED, r"\b__builtin_(?:unreachable|assume)\b|\bvolatile\b|\basm\b|__asm__"),
     ("c cpp", NEVER, r"^[ \t]*#[ \t]*(?:if[ \t]+(?:0\b|false\b|!\s*1\b|defined[ \t(]*(?:NEVER|__cppcheck__"
                      r"|__clang_analyzer__|UNUSED|DISABLED))|ifdef[ \t]+(?:NEVER\w*|UNUSED\w*|DISABLED\w*|NOT_\w+"

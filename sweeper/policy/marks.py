@@ -27,6 +27,7 @@ ANSWERED = ("error_ignored", "every error is answered with a constant")
 BROAD = ("error_ignored", "every error is caught")
 
 CAST = ("unchecked", "a cast")
+NAMED_CAST = ("unchecked", "a cast that says what it is")
 CAST_ANY = ("silencing_cast", "a cast to anything, or through it")
 
 FATAL = ("error_ignored", "what should end the process is caught")
@@ -58,7 +59,7 @@ def handler(language: str, node: Node, text: str, statements: Callable[[Node], t
     if body is None and language == "python":
         body = node.named_children[-1] if node.named_children and node.named_children[-1].type == "block" else None
     head = text[node.start_byte : body.start_byte if body is not None else node.end_byte]
-    done = statements(body) if body is not None else ()
+    done = statements(body) if body is not None and not _idle(body, text) else ()
     if language == "python":
         broad = _BROAD_PYTHON.search(head.strip().rstrip(":")) is not None
     elif language == "ruby":
@@ -77,6 +78,24 @@ def handler(language: str, node: Node, text: str, statements: Callable[[Node], t
     elif broad and not re.search(r"\b(?:raise|throw)|reject\(|next\(", "\n".join(done)):
         more.append(Mark(*BROAD, line))
     return more
+
+
+_LOCALS = frozenset({"local_variable_declaration", "lexical_declaration", "variable_declaration", "declaration"})
+_TOLD = re.compile(r"\.(?:get\w*|toString|what|message)\(\)")
+
+
+def _idle(body: Node, text: str) -> bool:
+    """Whether a body only gives values to names of its own, which nobody else reads."""
+    own: set[str] = set()
+    for one in body.named_children:
+        said = text[one.start_byte : one.end_byte]
+        if one.type in _LOCALS:
+            own.update(re.findall(r"(\w+)\s*(?==(?!=)|;|,|\Z)", said))
+        elif not ((given := re.match(r"(\w+)\s*[-+*/|&]?=(?!=)", said)) and given[1] in own):
+            return False
+        if "(" in _TOLD.sub("", said):
+            return False
+    return bool(own)
 
 
 def swallowing_call(language: str, node: Node, name: str, text: str) -> Mark | None:

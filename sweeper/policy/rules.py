@@ -98,7 +98,9 @@ RULES: dict[str, Rule] = {
     ),
     "wide_type": Rule(REVIEW, "a type that admits anything: Any, any, unknown, object, interface{}, void *"),
     "unchecked": Rule(REVIEW, "something is taken for granted: a cast, a non-null assertion, an unwrap, unsafe code"),
-    "dummy_use": Rule(REVIEW, "a use that does nothing but be a use: `_ = x`, `del x`, `(void)x`"),
+    "dummy_use": Rule(
+        REVIEW, "a use that does nothing but be a use: `_ = x`, `del x`, `(void)x`; what nobody uses is used or renamed"
+    ),
     "dynamic_code": Rule(REVIEW, "code or names are made at run time: eval, exec, reflection, a redefined keyword"),
     "possible_secret": Rule(REVIEW, "a literal beside a name that means a secret"),
     "finding_evaded": Rule(

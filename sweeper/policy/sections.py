@@ -14,6 +14,10 @@ PYPROJECT_OTHER = frozenset({
     "scikit-build", "cibuildwheel", "commitizen", "semantic_release", "towncrier", "bumpversion", "briefcase",
     "versioneer", "versioningit", "poetry-dynamic-versioning", "meson-python", "setuptools-rust",
 })  # fmt: skip
+CARGO_METADATA_OTHER = frozenset({
+    "docs", "deb", "rpm", "generate-rpm", "bundle", "binstall", "dist", "release", "wasm-pack", "winres", "playground",
+    "android", "aur", "release-plz", "leptos",
+})  # fmt: skip
 SETUP_CFG_OTHER = ("metadata", "options", "bdist", "sdist", "build", "install", "egg_info", "aliases", "files", "pbr")
 PACKAGE_JSON_CHECKS = (
     "eslintConfig", "eslintIgnore", "prettier", "stylelint", "jest", "vitest", "mocha", "ava", "nyc", "c8", "xo",
@@ -32,7 +36,10 @@ def _pyproject(data: bytes) -> Any:
 
 def _cargo(data: bytes) -> Any:
     tree = tomllib.loads(data.decode())
-    return [tree.get("lints"), tree.get("workspace", {}).get("lints")]
+    package, workspace = tree.get("package", {}), tree.get("workspace", {})
+    metadata = {**package.get("metadata", {}), **workspace.get("metadata", {})}
+    checks = {name: value for name, value in metadata.items() if name not in CARGO_METADATA_OTHER}
+    return [tree.get("lints"), workspace.get("lints"), checks]
 
 
 def _setup_cfg(data: bytes) -> Any:

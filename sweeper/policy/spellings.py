@@ -115,7 +115,7 @@ CODE: dict[str, str] = {
     "rs": r"#!?\s*\[\s*+(?:[^\]]{0,500}?\b(?:allow|expect|rustfmt\s*::\s*skip)\b\s*\(?(?P<codes>[\w\s,:]*)"
     r"|cfg_attr\b(?:[^\]\[]{0,500}\[|[^\]]{501})(?P<codes2>[^\]]*))",
     "c cc cpp cxx h hh hpp m mm cu": r"(?:#\s*|_)[Pp]ragma\b(?:[^\n]{0,500}?"
-    r"\b(?:ignored|disable|suppress)\b(?P<codes>[^\n]*)|[^\n]{501}(?P<codes2>[^\n]*))",
+    r"\b(?:ignored|disable|suppress|system_header)\b(?P<codes>[^\n]*)|[^\n]{501}(?P<codes2>[^\n]*))",
     "java kt kts scala groovy": r"@\s*(?:\w+\s*:\s*)?(?:\[[^\]@]*?\b|(?:\w+\s*\.\s*)*)"
     r"(?:Suppress\w*|nowarn|Generated)\b"
     r"(?P<codes>\s*\([^)]{0,500}\))?",

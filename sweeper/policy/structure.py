@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, partial
 
-from sweeper.policy.explain import REMOVAL
 from sweeper.policy.hollow import hollow, nothing, stops
 from sweeper.policy.outline import Definition, Outline
 from sweeper.policy.rules import Violation
+from sweeper.policy.unused import idle, kept_up
 from sweeper.policy.version import Pair
 
 ALIKE = 0.55  # of the words of two definitions: then the one is the other under a new name
@@ -75,6 +75,7 @@ def structure_rules(pair: Pair) -> Iterator[Violation]:
     dead = {id(one) for one in matched.gone if _explained(pair, one)} if pair.explained.removing else set()
     yield from _removed(pair, before, after, matched, dead)
     yield from _hollowed(pair, before, after, matched)
+    yield from idle(pair, before, after, matched)
     yield from _less_code(pair, before, after, matched, dead)
 
 
@@ -97,6 +98,8 @@ def _removed(pair: Pair, before: Outline, after: Outline, matched: Matched, dead
         heir = heirs[id(one)] = heir_of(one, words_of(before, one), words) if words else None
         if id(one) not in dead and one.name not in left:
             rule = _fate(one, heir, one.short in shorts, one.short.rstrip("=") in bound)
+            if rule == "removed_symbol" and _INHERITED.search(text_of(before, one).partition("{")[0]):
+                rule = "api_changed"  # what it took the place of is there again
             lines[rule].append(one.head)
     for rule, what in _FATES.items():
         if lines[rule]:
@@ -107,21 +110,14 @@ def _removed(pair: Pair, before: Outline, after: Outline, matched: Matched, dead
     hidden = tuple(new.head for old, new in matched.kept if old.public and not new.public and not new.test)
     if hidden:
         yield Violation("api_changed", pair.path, hidden, "no longer public")
-    yield from _kept_up(pair, matched, dead, heirs)
-
-
-def _kept_up(pair: Pair, matched: Matched, dead: set[int], heirs: dict[int, Definition | None]) -> Iterator[Violation]:
-    """What findings call unused and is published instead, and tests that are called duplicates and are none."""
-    shown = [new.head for old, new in matched.kept if not old.public and new.public and not new.local]
-    shown += [heir.head for one in matched.gone if not one.public and (heir := heirs.get(id(one))) and heir.public]
-    if shown and pair.explained.findings_say(REMOVAL):
-        yield Violation("api_changed", pair.path, tuple(shown), "what nobody uses is public now")
     alone = [one.head for one in matched.gone if id(one) in dead and not heirs.get(id(one)) and _only_one(one, matched)]
     if alone:
         what = "no other test has the same body as the one that is gone"
         yield Violation("test_changed", pair.path, _places(pair, alone), what)
+    yield from kept_up(pair, before, after, matched, heirs)
 
 
+_INHERITED = re.compile(r"@Override\b|\boverride\b")
 _FATES = {
     "removed_symbol": "public definitions are gone",
     "test_removed": "tests are gone",
@@ -183,7 +179,7 @@ def _hollowed(pair: Pair, before: Outline, after: Outline, matched: Matched) -> 
     for old, new in matched.kept:
         if text_of(before, old) == text_of(after, new) or old.kind not in ("function", "test") or not old.has_body:
             continue
-        if _thinned(pair, old, new):
+        if _thinned(pair, old, new) or (old.hollow and not new.has_body):
             continue
         if not new.has_body:
             lines.append(new.head)

@@ -188,6 +188,11 @@ class _Walk:
             body = body or body_of(node)
             made.has_body = body is not None
             made.statements = self._statements(body) if body is not None else ()
+            for child in node.named_children:
+                if child.type == "field_initializer_list":  # what a constructor does before its body
+                    made.statements += tuple(
+                        squeezed(text[one.start_byte : one.end_byte]) for one in child.named_children
+                    )
         self._found.definitions.append(made)
         return made
 
