@@ -31,6 +31,7 @@ LEAVES_TEST = ("test_changed", "a test may end before it asserts")
 LOOSE = ("test_changed", "a looser assertion, or a mock")
 TESTED = ("unchecked", "something else is done where it is tested")
 OF_NAMES = ("dummy_use", "a list of names that nobody reads")
+NO_USE = ("dummy_use", "a use that changes no value")
 ITSELF = ("dummy_use", "a value is compared with itself")
 AS_A_LIST = ("dummy_use", "several statements as one list")
 BY_TEXT = ("unchecked", "an error is known by its text alone")
@@ -98,6 +99,7 @@ IN_CODE: tuple[tuple[str, tuple[str, str], str], ...] = (
     (_EVERY, ITSELF, r"(?<![\w.>\])-])([A-Za-z_]\w*+)\s*+(?:(?:[!=]==?|<=|>=)|&&\s*+!)\s*+\1(?![\w.(\[:-])"),
     ("python ruby " + JS, AS_A_LIST, r"\[[^\[\]\n]{0,200}\)\s*,[^\[\]\n]{0,200}\]\s*"
                                      r"(?:\.\s*(?:last|first|pop|at)\b|\[\s*-?\d)"),
+    ("c cpp", NO_USE, r"(?<![\w.])0\s*\*\s*[(\w]|\*\s*0\s*[;)+,]|\bsizeof\b[^;\n]{0,100}==\s*0\b"),
     ("cpp", NAMELESS, r"\b(?:typename|class|auto)\s*&{0,2}\s*\.\.\."),
     (_EVERY, OWN_CHANCE, r"\b(?:6364136223846793005|2862933555777941757|1103515245|1664525|22695477|214013|16807|48271"
                          r"|0x5DEECE66D)"),

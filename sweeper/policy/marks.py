@@ -154,7 +154,16 @@ def _always(rule: str, what: str) -> Look:
     return lambda node, text: (rule, what)
 
 
+_OF_CHARACTERS = re.compile(r"(?:std::)?(?:is[a-z]{5,6}|to(?:upper|lower))\s*\(\s*\(\s*unsigned\s+char\s*\)")
+
+
 def _c_cast(node: Node, text: str) -> tuple[str, str] | None:
+    value = node.child_by_field_name("value")
+    if value is not None and value.type == "sizeof_expression":
+        return None  # the compiler knows the number
+    up = node.parent.parent if node.parent is not None and node.parent.type == "argument_list" else None
+    if up is not None and _OF_CHARACTERS.match(text[up.start_byte : node.end_byte]):
+        return None  # what these ask for is undefined without it
     void = re.match(r"\(\s*void\s*\)", text[node.start_byte : node.end_byte])
     return ("dummy_use", "a use that does nothing") if void else CAST
 
