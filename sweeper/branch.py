@@ -41,6 +41,8 @@ async def show(run: Run, repo: Repo, ledger: Ledger, say: Callable[[str], None])
                 say(f"{run.sweep}: {why}; it stays as it is, and what was fixed gets a branch of its own")
             continue
         await repo.update_branch(name, tip, old)
+        if old is not None and not await repo.descends(tip, old) and await _differ(old, tip, repo):
+            say(f"{run.sweep}: {name} showed an earlier run until now; `git branch NAME {old[:12]}` brings that back")
         for key, value in (("branch", name), ("branch_tip", tip), ("branch_of", run.tip)):
             await ledger.note(run.id, key, value)
         return
@@ -76,6 +78,10 @@ async def _ours(commit: str, run: Run, repo: Repo, ledger: Ledger) -> bool:
     runs = await ledger.runs(limit=1000, sweep=run.sweep)
     tips = {known.tip for known in runs} | {(await ledger.notes(known.id)).get("branch_tip") for known in runs}
     return commit in tips
+
+
+async def _differ(one: str, other: str, repo: Repo) -> bool:
+    return (await repo.commit_of(one)).tree != (await repo.commit_of(other)).tree
 
 
 async def _signed(run: Run, repo: Repo, say: Callable[[str], None]) -> str:

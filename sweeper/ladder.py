@@ -94,8 +94,8 @@ def after(
     if kind is Kind.ALREADY_CLEAN:
         return Next(Settled(), UnitState.SETTLED, 0, "not reproducible on the base: nothing to do")
     if kind in MERGEABLE:
-        then = "the merge is next" if kind is Kind.FIXED else "the merge is next, what is left goes on"
-        return Next(Settled(), UnitState.VERIFIED, 0, f"{kind}: {then}")
+        then = "" if kind is Kind.FIXED else "; what is left goes on"
+        return Next(Settled(), UnitState.VERIFIED, 0, f"{kind}: verified{then}")
     if kind is Kind.REFUSED:
         return Next(Stop(f"refused: {reason}" if reason else "refused"), UnitState.OPEN, 0, f"{said}: the run stops")
     if at.held:

@@ -14,13 +14,13 @@ from sweeper.commands import argv
 from sweeper.config.models import LimitsConfig, RungConfig, SweepConfig
 from sweeper.forecast import Past, forecast
 from sweeper.ground import Ground, Workshop, agreeing_check, choose, stand_on
-from sweeper.ledger.contract import Ledger, Run
+from sweeper.ledger.contract import Ledger, Queued, Run
 from sweeper.loop import Go
-from sweeper.order import Hooks, Order, Tools, workshop
+from sweeper.order import Hooks, Order, Tools, ladder_digest, workshop
 from sweeper.prompt import render
 from sweeper.records import History, Unit, UnitState
 from sweeper.report.model import PlannedUnit, SweepPlan
-from sweeper.survey import standing, survey
+from sweeper.survey import queue, standing, survey
 
 RUNS = 50  # newest runs of a sweep that its prices come from
 SAME = ("agent", "run", "provider", "model", "prompt", "candidates")  # what makes a rung of another run the same one
@@ -47,7 +47,9 @@ async def _plan(name: str, order: Order, tools: Tools, hooks: Hooks, ledger: Led
     before = await standing(ledger, name)
     surveyed = await survey(replace(shop, check=check), ground, base, chosen, before)
     turns = [*((unit, "") for unit in surveyed.parts.units), *surveyed.parts.waiting]
-    units = [replace(await _planned(unit, config, ledger), waits_for=first) for unit, first in turns]
+    places = queue(ground, [unit for unit, _ in turns], 1, ladder_digest(config.ladder))
+    planned = [await _planned(queued, config, ledger, fresh=run is None) for queued in places]
+    units = [replace(unit, waits_for=first) for unit, (_, first) in zip(planned, turns, strict=True)]
     if prompts:
         units = [await _prompted(planned, unit, shop, ground) for planned, (unit, _) in zip(units, turns, strict=True)]
     starts = Counter(unit.rung for unit in units if unit.rung is not None)
@@ -103,8 +105,12 @@ def _same(rung: Mapping[str, Any]) -> str:
     return repr([argv(rung["run"]) if key == "run" else rung.get(key) for key in SAME])
 
 
-async def _planned(unit: Unit, config: SweepConfig, ledger: Ledger | None) -> PlannedUnit:
+async def _planned(queued: Queued, config: SweepConfig, ledger: Ledger | None, *, fresh: bool) -> PlannedUnit:
+    """Where a run would find the unit: what a round's opening gives a new history, begins on the first rung."""
+    unit = queued.unit
     known = await ledger.unit(unit.sweep, unit.key) if ledger is not None else None
+    if known is not None and (known.state is UnitState.SETTLED or (fresh and known.place != queued.place)):
+        known = None
     planned = PlannedUnit(unit.key, unit.title, len(unit.findings), unit.rules, lines=unit.lines)
     if known is not None and known.state is UnitState.HELD:
         return replace(planned, rung=None, hold=known.why)

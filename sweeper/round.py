@@ -118,7 +118,7 @@ def _message(workshop: Workshop, unit: Waiting) -> str:
         "",
         f"Sweeper-Unit: {unit.key}",
         f"Sweeper-Attempt: {outcome.attempt}",
-        f"Sweeper-Rung: {outcome.rung}",
+        f"Sweeper-Rung: {outcome.rung + 1}",
     ]
     return "\n".join(lines) + "\n"
 

@@ -100,7 +100,8 @@ async def planned(wanted: Wanted, console: Console, *, prompts: bool = False) ->
                     plans = await plan(order, tools, hooks, ledger=known, prompts=prompts)
     if caught.first is not None:
         return None, caught.exit_code
-    return plans, 0 if not any(each.units or each.lands for each in plans) else 1
+    todo = any(each.lands or any(unit.rung is not None for unit in each.units) for each in plans)
+    return plans, int(todo)
 
 
 def _bench(repo: Repo, ledger: Ledger, settled: sweeps.Settled, console: Console) -> AbstractAsyncContextManager[Tools]:

@@ -42,7 +42,7 @@ def command(console: Console, /, dry_run: str | None, as_json: bool, no_live: bo
     are. The run that follows, on the same base and configuration, lands what it has fixed.
 
     An unfinished run of the same base and configuration is gone on with. The result is the branch
-    sweeper/SWEEP, with one commit per unit; your work tree is never touched.
+    sweeper/SWEEP, with one commit per unit and round; your work tree is never touched.
     """
     console.quiet, console.verbose = given.pop("quiet"), given.pop("verbose")
     wanted = options.wanted(given | {"dry_run": dry_run or ""})

@@ -125,7 +125,11 @@ def _ad_hoc(wanted: Wanted) -> SweepConfig:
 
 
 def _name(wanted: Wanted) -> str:
-    """A sweep of the command line is called as its one SWEEP argument says, else as its tool."""
+    """A sweep of the command line is called as its one SWEEP argument says, else as its tool.
+
+    Given findings are a part of what a check finds: a sweep of their own, so that the whole one keeps its branch, and
+    its units their places.
+    """
     if len(wanted.sweeps) > 1:
         raise ConfigError("a check of the command line is one sweep", hint=f"name one of {', '.join(wanted.sweeps)}")
     if wanted.sweeps:
@@ -133,4 +137,5 @@ def _name(wanted: Wanted) -> str:
     words = argv(wanted.check)
     tool = recognise(words)
     name = tool.name if tool is not GENERIC else PurePosixPath(words[0]).name
-    return re.sub(r"[^A-Za-z0-9._-]", "-", os.fsencode(name).decode("ascii", "replace")).strip(".-_")[:64] or "check"
+    plain = re.sub(r"[^A-Za-z0-9._-]", "-", os.fsencode(name).decode("ascii", "replace")).strip(".-_")[:58] or "check"
+    return f"{plain}-given" if wanted.source else plain

@@ -237,7 +237,7 @@ class PullRequestConfig(Model):
     branch: BranchTemplate = "sweeper/{sweep}"
     """The branch that is pushed, with "{sweep}"; a further part's name is added to it."""
     commits: Literal["unit", "rule", "squash"] = "unit"
-    """One commit per unit, per set of rules, or one in all."""
+    """One commit per unit (and round), per set of rules, or one in all."""
     message: MessageTemplate = ""
     """A commit's message, with {sweep}, {title}, {rules}, {units}, {before}, {after}, {rung}."""
     title: TitleTemplate = ""

@@ -43,7 +43,7 @@ def line_of_commits(made: Made, base: str, units: list[Unit]) -> list[str]:
     """One commit a unit, as a barrier writes them; without git's own start for each."""
     stream = []
     for number, unit in enumerate(units):
-        trailers = f"Sweeper-Unit: {unit.key}\nSweeper-Attempt: 1\nSweeper-Rung: 0\n"
+        trailers = f"Sweeper-Unit: {unit.key}\nSweeper-Attempt: 1\nSweeper-Rung: 1\n"
         message = f"s: fix unit {number}\n\n1 finding before, 0 after.\n\n{trailers}".encode()
         parent = base if number == 0 else f":{number}"
         head = f"commit refs/sweeper/made\nmark :{number + 1}\ncommitter s <s@localhost> {1000 + number} +0000\n"

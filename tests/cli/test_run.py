@@ -129,7 +129,18 @@ def test_findings_from_standard_input_are_the_backlog(findings: Place) -> None:
         "remaining": 0,
         "total": 2,
     }
-    assert findings.git("diff", "--name-only", "main..sweeper/ruff").split() == ["plain.py"]
+    assert findings.git("diff", "--name-only", "main..sweeper/ruff-given").split() == ["plain.py"]
+
+
+def test_given_findings_leave_the_whole_sweep_s_branch_and_held_units_alone(findings: Place) -> None:
+    findings.run("run", *CHECK)
+    tip, (before,) = findings.git("rev-parse", "sweeper/ruff"), findings.run("status", "--json").document["sweeps"]
+    given = findings.run("run", "--from", "-", *CHECK, stdin="plain.py:1:8: F401 `os` imported but unused\n")
+    assert given.code == 0, given.err
+    assert findings.git("rev-parse", "sweeper/ruff") == tip
+    after = {sweep["sweep"]: sweep for sweep in findings.run("status", "--json").document["sweeps"]}
+    assert after["ruff"] == before
+    assert set(after) == {"ruff", "ruff-given"}
 
 
 def test_findings_that_are_not_understood_are_no_empty_backlog(findings: Place) -> None:
@@ -244,3 +255,21 @@ def test_a_second_coordinator_is_told_who_works(place: Place, held: Held) -> Non
     assert str(process.pid) in second.err
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=PATIENCE)
+
+
+def test_a_plan_is_what_a_run_would_do_after_an_earlier_one(findings: Place) -> None:
+    """What was fixed on a branch that nobody merged is there again on the next base, from the first rung on."""
+    findings.run("run", *CHECK)
+    findings.commit({"more.txt": "x\n"})
+    planned = findings.run("plan", "--json", *CHECK)
+    (sweep,) = planned.document["sweeps"]
+    assert {unit["rung"] for unit in sweep["units"] if not unit["hold"]} == {0}, planned.out
+    assert planned.code == 1
+
+
+def test_a_plan_of_what_is_only_held_has_nothing_to_do(findings: Place) -> None:
+    (findings.top / "sweeper.toml").write_text('[sweep.ruff]\ncheck = "ruff check ."\nladder = []\n')
+    planned = findings.run("plan", "--json")
+    assert planned.code == 0, planned.err
+    (sweep,) = planned.document["sweeps"]
+    assert all(unit["hold"] for unit in sweep["units"])

@@ -35,6 +35,17 @@ def test_b17_f10_a_branch_that_was_locked_is_shown_by_resume(project: Project) -
     assert project.ledger("SELECT count(*) FROM attempt") == [(4,)]
 
 
+def test_a_branch_that_shows_another_run_from_now_on_says_what_it_showed(project: Project) -> None:
+    project.configure({"default": ["fix"]})
+    assert project.run().code == 0
+    same = project.run("--fresh")
+    assert "showed an earlier run" not in same.err  # the same commits again
+    old = project.git("rev-parse", "sweeper/s").strip()
+    project.configure({"default": ["fix_some"]})
+    other = project.run()
+    assert f"sweeper/s showed an earlier run until now; `git branch NAME {old[:12]}` brings that back" in other.err
+
+
 def test_a_branch_that_was_deleted_or_set_back_is_shown_again(project: Project) -> None:
     """And one that somebody went on with is left as it is."""
     project.configure({"default": ["fix"]})

@@ -107,7 +107,7 @@ class Made:
                 evidence = dataclasses.replace(evidence, checks=(batch,), together=len(fixes))
             outcome = Outcome(unit.key, row.number, 0, Kind.FIXED, run.tip, commit, evidence, reviews=reviews)
             await self.ledger.land(claim, outcome, UnitState.VERIFIED, number)
-            trailers = [f"Sweeper-Unit: {unit.key}", f"Sweeper-Attempt: {row.number}", "Sweeper-Rung: 0"]
+            trailers = [f"Sweeper-Unit: {unit.key}", f"Sweeper-Attempt: {row.number}", "Sweeper-Rung: 1"]
             pieces.append((unit.key, commit, "\n".join([f"{run.sweep}: fix {inert(path)}", "", *trailers, ""])))
         merged = await merge(self.repo, run.tip, pieces)
         await self.ledger.close_round(run.id, number, merged.tip, merged.merged, [])
