@@ -18,7 +18,7 @@ from sweeper.sandbox.contract import Clock, Facts
 
 MEMORY = "memory"
 EXCHANGED = "exchanged "
-NEAR = 10  # lines: what else is mended above moves a place
+NEAR = 3  # lines: what else is mended just above moves a place
 CANNOT_START = (126, 127)
 SIGKILL = 9
 MAX_PAIRS = 8
@@ -193,6 +193,7 @@ def after_verify(
     new: int,
     clock: Clock | None = None,
     swapped: Collection[str] = (),
+    rules: Collection[str] = (),
     facts: Facts | None = None,
     signs: Signs = NOTHING,
 ) -> Classified:
@@ -201,8 +202,8 @@ def after_verify(
     `broken`: the check proved nothing on it; `unparsable`: a path of the unit no longer parses.
     `vanished`: findings went from files that were not changed. `clock`: ours
     that ended the agent: what it had left by then counts, only a failure is put down to the clock.
-    `swapped`: pairs of rules, as `swaps` tells them, for the conflict of two rules. `facts`,
-    `signs`: of the agent; half a change that the provider cut short is not held against it.
+    `swapped`: pairs of rules, as `swaps` tells them, for the conflict of two rules. `rules`: of the new findings.
+    `facts`, `signs`: of the agent; half a change that the provider cut short is not held against it.
     """
     fine = not broken and not unparsable and not vanished and new == 0
     if fine and targeted_after == 0:
@@ -221,17 +222,31 @@ def after_verify(
         return Classified(Kind.NOT_FIXED, EXCHANGED + " ".join(sorted(swapped)[:MAX_PAIRS]))
     if clock is not None:
         return Classified(Kind.TIMED_OUT, str(clock))
-    return Classified(Kind.NOT_FIXED, "new findings" if new else "findings remain")
+    return Classified(Kind.NOT_FIXED, _named(rules) if new else "findings remain")
+
+
+def _named(rules: Collection[str]) -> str:
+    known = sorted({rule for rule in rules if rule})
+    more = f" and {len(known) - MAX_PAIRS} more" if len(known) > MAX_PAIRS else ""
+    return f"new findings: {', '.join(known[:MAX_PAIRS])}{more}" if known else "new findings"
 
 
 def swaps(gone: Sequence[Finding], new: Sequence[Finding]) -> set[str]:
-    """Pairs of rules, as "A/B", of which a finding of one went and one of the other came near its place."""
-    return {
-        "/".join(sorted((one.rule, other.rule)))
-        for other in new
-        for one in gone
-        if one.rule != other.rule and one.path == other.path and abs(one.line - other.line) <= NEAR
-    }
+    """Pairs of rules, as "A/B", of which a finding of one went and one of the other came at its place.
+
+    Of several that went around there only the nearest is told: the others had nothing to do with it.
+    """
+    pairs = set()
+    for came_up in new:
+        near = [one for one in gone if one.rule != came_up.rule and _apart(one, came_up) <= NEAR]
+        closest = min((_apart(one, came_up) for one in near), default=0)
+        pairs |= {"/".join(sorted((one.rule, came_up.rule))) for one in near if _apart(one, came_up) == closest}
+    return pairs
+
+
+def _apart(one: Finding, other: Finding) -> float:
+    """Lines between two findings of one file."""
+    return abs(one.line - other.line) if one.path == other.path else float("inf")
 
 
 def exchanged(reason: str) -> frozenset[str]:

@@ -187,6 +187,7 @@ async def _verified(
         new=len(judged.difference.new),
         clock=agent.facts.clock,
         swapped=swaps(judged.difference.gone, judged.difference.new),
+        rules={finding.rule for finding in judged.difference.new},
         facts=agent.facts,
         signs=agent.signs,
     )

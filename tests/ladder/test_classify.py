@@ -107,6 +107,17 @@ def test_only_what_comes_near_a_mended_finding_is_taken_for_its_exchange() -> No
     assert swaps(gone, [found("PLW0127", 300)]) == set()
 
 
+def test_a_rule_that_had_nothing_to_do_with_a_new_finding_is_no_partner_in_a_conflict() -> None:
+    """`fdopen(` became `open(`, so an import is unused now; that a set lost its double in between tells nothing."""
+    gone = [found("UP020", 14), found("B033", 8)]
+    new = [found("F401", 3)]
+    assert swaps(gone, new) == set()
+    assert swaps([found("B033", 5), found("UP020", 4)], new) == {"F401/UP020"}
+    rules = {one.rule for one in new}
+    came = after_verify(broken=False, unparsable=False, targeted_before=2, targeted_after=0, new=1, rules=rules)
+    assert came == Classified(Kind.NOT_FIXED, "new findings: F401")
+
+
 def found(rule: str, line: int, path: str = "a.py") -> Finding:
     return Finding(path, line, 1, rule, "bad")
 
