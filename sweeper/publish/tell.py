@@ -117,7 +117,7 @@ class Teller:
     def _held(self) -> Iterable[Left]:
         for unit in self.report.units:
             if unit.state is UnitState.HELD:
-                yield Left(unit.title, unit.why or "held", unit.findings, _last_line(unit))
+                yield Left(unit.title, phrases.why(unit), unit.findings, _last_line(unit))
 
     def _open(self) -> Iterable[tuple[str, int]]:
         yield from self.report.buckets.open.items()

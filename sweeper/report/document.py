@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sweeper.forge.contract import Published, Rendered
+from sweeper.report import phrases
 from sweeper.report.model import SCHEMA_VERSION, Buckets, SweepPlan, SweepReport, UnitReport
 from sweeper.report.spending import Spent
 
@@ -54,6 +55,8 @@ def plain(value: Any) -> Any:
             data |= {"remaining": value.remaining, "total": value.total}
         if isinstance(value, Spent):
             data |= {"usd_per_fix": value.usd_per_fix}
+        if isinstance(value, UnitReport) and value.held:
+            data |= {"why": phrases.why(value)}
         if isinstance(value, SweepReport):
             data |= {"drained": value.drained}
         return data

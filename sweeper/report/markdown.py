@@ -66,8 +66,8 @@ def _facts(report: SweepReport) -> Iterator[str]:
 
 def _unit_lines(unit: UnitReport) -> Iterator[str]:
     line = f"- {code(unit.title)}"
-    if unit.why and not unit.merged:
-        line += f": {code(unit.why)}"
+    if why := phrases.why(unit):
+        line += f": {code(why)}"
     if unit.tries:
         line += f"; {code(phrases.path_of(unit))}"
     if unit.merged:
@@ -75,7 +75,7 @@ def _unit_lines(unit: UnitReport) -> Iterator[str]:
     yield line
     for review in unit.reviews:
         yield f"  - review: {code(review)}"
-    if not unit.merged and (evidence := phrases.evidence(unit)):
+    if evidence := phrases.shown(unit):
         yield f"  - {code(evidence)}"
 
 

@@ -63,6 +63,10 @@ class UnitReport:
     line: int = 0
 
     @property
+    def held(self) -> bool:
+        return self.state is UnitState.HELD
+
+    @property
     def merged(self) -> tuple[str, ...]:
         return tuple(t.merged for t in self.tries if t.merged)
 

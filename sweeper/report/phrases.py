@@ -153,6 +153,18 @@ def evidence(unit: UnitReport) -> str:
     return next((line for t in reversed(unit.tries[-1:]) for line in t.lines), "")
 
 
+def why(unit: UnitReport) -> str:
+    """Why a unit is not done; "" where it is, or where its part on the branch says enough."""
+    if unit.held:
+        return unit.why or f"{count(unit.findings, 'finding')} left of {', '.join(unit.rules)}"
+    return "" if unit.merged else unit.why
+
+
+def shown(unit: UnitReport) -> str:
+    """The evidence of a unit that is not done, as `why`."""
+    return evidence(unit) if unit.held or not unit.merged else ""
+
+
 def command(argv: tuple[str, ...]) -> str:
     return shlex.join(argv)
 
@@ -169,11 +181,14 @@ GROUPS: tuple[tuple[str, frozenset[UnitState]], ...] = (
 
 
 def groups(report: SweepReport) -> Iterator[tuple[str, list[UnitReport]]]:
-    """The units in the order in which a person wants them: those marked for review first."""
+    """The units in the order in which a person wants them: those marked for review first.
+
+    A held one stands among the held whatever is on the branch of it.
+    """
     marked = [unit for unit in report.units if unit.reviews]
     if marked:
         yield "on the branch, marked for review", marked
     for name, states in GROUPS:
-        some = [unit for unit in report.units if unit.state in states and not unit.reviews]
+        some = [unit for unit in report.units if unit.state in states and (unit.held or not unit.reviews)]
         if some:
             yield name, some

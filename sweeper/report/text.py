@@ -64,15 +64,15 @@ def _facts(report: SweepReport) -> Iterator[tuple[str, str]]:
 
 def _unit_lines(unit: UnitReport) -> Iterator[str]:
     head = f"  {terminal(unit.title)}"
-    if unit.why and not unit.merged:
-        head += f": {terminal(unit.why)}"
+    if why := phrases.why(unit):
+        head += f": {terminal(why)}"
     yield head
     if unit.tries:
         commit = f", commit {unit.merged[-1][: phrases.SHORT]}" if unit.merged else ""
         yield f"      {terminal(phrases.path_of(unit))}{commit}"
     for review in unit.reviews:
         yield f"      review: {terminal(review)}"
-    if not unit.merged and (line := phrases.evidence(unit)):
+    if line := phrases.shown(unit):
         yield f"      {terminal(line)}"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -60,6 +61,28 @@ def test_hostile_text_is_harmless_and_nothing_is_left_out(form: object) -> None:
     for said in ("fixed", "held", "skipped", "generated", "suppression", "sweeper/ruff", "$0.12", "1,200 tokens"):
         assert said in text
     assert text.index("marked.py") < text.index("ladder exhausted", text.index("marked.py")) < text.index("done.py")
+
+
+@pytest.mark.parametrize("form", [report_text, report_markdown])
+def test_a_held_unit_is_among_the_held_with_its_reason_whatever_is_on_the_branch(form: object) -> None:
+    part = attempt(1, "partial", merged=COMMIT, reviews=("deletes much",))
+    stuck = unit("stuck.py", UnitState.HELD, part, attempt(2, "no_change", lines=("says no",)), why="ladder exhausted")
+    mute = unit("mute.py", UnitState.HELD, attempt(1, "partial", merged=COMMIT, lines=("remains: mute.py:4: E501",)))
+    whole = unit("whole.py", UnitState.SETTLED, attempt(1, "fixed", merged=COMMIT, reviews=("deletes much",)))
+    text = form(replace(REPORT, units=(stuck, mute, whole)))  # type: ignore[operator]
+    held = text[text.index("eld, a human decides (2)") :]
+    assert "ladder exhausted" in held
+    assert "says no" in held
+    assert "3 findings left of E501" in held
+    assert "remains: mute.py:4: E501" in held
+    assert "whole.py" not in held
+    assert "marked for review (2)" in text
+
+
+def test_a_held_unit_of_the_document_has_its_reason() -> None:
+    mute = unit("mute.py", UnitState.HELD, attempt(1, "partial", merged=COMMIT))
+    (sweep,) = json.loads(report_document([replace(REPORT, units=(mute,))]))["sweeps"]
+    assert sweep["units"][0]["why"] == "3 findings left of E501"
 
 
 def test_markdown_keeps_hostile_text_in_code_spans() -> None:
