@@ -24,7 +24,8 @@ EVERYTHING = frozenset({"all", "*"})
 
 @dataclass(frozen=True, slots=True)
 class Suppression:
-    """`codes`: what it suppresses, empty for everything. `anchor`: the code it stands on, or before if `alone`.
+    """`codes`: what it suppresses, empty for everything. `anchor`: the code it stands on, or before if `alone`;
+    `words`: those of that code, sorted, by which a line is known again whose names a formatter put in order.
 
     `spelling`: its words without codes and blanks. `alone`: it has lines of its own, so that it may reach further
     than one. `ends`: it ends a region instead.
@@ -37,12 +38,17 @@ class Suppression:
     ends: bool
     line: int
     anchor: str
+    words: tuple[str, ...]
 
     def within(self, other: Suppression) -> bool:
         """Whether it suppresses no more than `other`."""
         same = (self.tool, self.spelling, self.ends) == (other.tool, other.spelling, other.ends)
         narrower = not other.codes or (bool(self.codes) and self.codes <= other.codes)
         return same and self.alone <= other.alone and narrower
+
+    def like(self, other: Suppression) -> bool:
+        """Whether both stand on the same names, in whatever order."""
+        return bool(self.words) and self.words == other.words
 
 
 def added(
@@ -64,7 +70,7 @@ def added(
         old = [one for one in old if one.ends][:MOST_COMPARED]
     for one in new:
         gap = where_new(one.line)
-        near = [other for other in old if other.anchor == one.anchor or where_old(other.line) == gap]
+        near = [each for each in old if where_old(each.line) == gap or one.anchor == each.anchor or one.like(each)]
         fitting = next((other for other in near if one.within(other)), None)
         if fitting is not None:
             old.remove(fitting)
@@ -140,7 +146,7 @@ class _Places:
         for line in self._raw:
             self._starts.append(self._starts[-1] + len(line) + 1)
         self._with_code = [number for number, line in enumerate(self._code) if line.strip()]
-        self._anchors: dict[int, tuple[bool, str]] = {}
+        self._anchors: dict[int, tuple[bool, str, tuple[str, ...]]] = {}
 
     def suppression(self, tool: str, ends: bool, match: re.Match[str], offset: int) -> Suppression:
         line = bisect_right(self._starts, offset + match.start()) - 1
@@ -148,17 +154,18 @@ class _Places:
         written = groups.get("codes") or groups.get("codes2") or ""
         codes = frozenset(re.split(r"[,\s()\"]+", written.casefold())) - {""}
         spelling = re.sub(r"[\s\[\](){}:=,]+", "", match[0].replace(written, "", 1) if written else match[0])
-        alone, anchor = self._anchor(line)
+        alone, anchor, named = self._anchor(line)
         kept = frozenset() if codes & EVERYTHING else codes
-        return Suppression(tool, spelling.casefold(), kept, alone, ends, line + 1, anchor)
+        return Suppression(tool, spelling.casefold(), kept, alone, ends, line + 1, anchor, named)
 
-    def _anchor(self, line: int) -> tuple[bool, str]:
-        """Whether a line has no code of its own, and the code it stands on or before, without blanks."""
+    def _anchor(self, line: int) -> tuple[bool, str, tuple[str, ...]]:
+        """Whether a line has no code of its own, the code it stands on or before, without blanks, and its words."""
         if line not in self._anchors:
-            own = "".join(self._code[line].split())
-            following = bisect_left(self._with_code, line)
-            after = self._raw[self._with_code[following]] if following < len(self._with_code) else ""
-            self._anchors[line] = (False, own) if own else (True, "".join(after.split()))
+            code = self._code[line]
+            if alone := not code.strip():
+                following = bisect_left(self._with_code, line)
+                code = self._raw[self._with_code[following]] if following < len(self._with_code) else ""
+            self._anchors[line] = (alone, "".join(code.split()), tuple(sorted(re.findall(r"\w+", code))))
         return self._anchors[line]
 
 

@@ -394,6 +394,15 @@ def test_a_stale_suppression_moved_onto_other_code_is_new() -> None:
     assert len(said("a.js", before, "a()\nb()\n// eslint-disable-next-line\nc()\n")) == 1
 
 
+def test_one_goes_with_a_line_whose_names_were_put_in_order() -> None:
+    """As isort leaves `from pytest import ...  # noqa` elsewhere among the imports."""
+    before = "from pytest import skip, raises  # noqa: F401\nimport os\nimport sys\nx = 1\n"
+    after = "import os\nimport sys\n\nfrom pytest import raises, skip  # noqa: F401\nx = 1\n"
+    assert said("a.py", before, after) == []
+    assert len(said("a.py", before, after.replace("skip", "skip, mark"))) == 1
+    assert len(said("a.py", before, before.replace("sys", "sys  # noqa: F401"))) == 1
+
+
 def test_a_second_one_beside_an_existing_one_is_new() -> None:
     before = "one\nx = 1  # noqa: E501\ntwo\n"
     assert len(said("a.py", before, before + "y = 2  # noqa: E501\n")) == 1
