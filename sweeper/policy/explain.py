@@ -60,6 +60,11 @@ class Explained:
         """How many findings in these lines of the base say that something is better gone."""
         return sum(first <= finding.line <= last for finding in self.removing)
 
+    def all_dead(self, text: bytes) -> bool:
+        """Whether a finding says of each line with something on it that it is better gone."""
+        lines = [number for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+        return bool(lines) and {finding.line for finding in self.removing}.issuperset(lines)
+
     def naming(self, name: str) -> bool:
         """Whether a finding blames this name."""
         return any(

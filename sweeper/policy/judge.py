@@ -90,7 +90,8 @@ def judge(
             found += _forged(path, before is None, check_config_files, command, context or {}, root)
         found += secret_rules(path, before, change.data or b"", secrets)
         if change.data is not None and change.mode in (REGULAR, EXECUTABLE):
-            found += text_rules(path, before, change.data, rules)
+            if change.data.strip() or not Explained.of(unit.findings, path).all_dead(before or b""):
+                found += text_rules(path, before, change.data, rules)
             if b"\0" not in change.data and before != change.data and change.data.strip():
                 found += _code_rules(path, before or b"", change.data, unit)
     # `allow` speaks of paths: it never lifts a suppression inside of a file

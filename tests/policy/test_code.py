@@ -102,6 +102,14 @@ def test_d07_in_a_comment_it_is_one(path: str, text: str) -> None:
     assert found.lines == (next(n for n, line in enumerate(text.split("\n"), 1) if "able" in line or "no" in line),)
 
 
+def test_a_file_of_which_all_is_said_to_be_dead_may_be_emptied() -> None:
+    unused = [(number, "F401", f"`{name}` imported but unused") for number, name in ((1, "os"), (3, "sys"))]
+    text = "import os\n\nimport sys\n"
+    assert judged("src/a.py", text, "", *unused) == Verdict()
+    assert [v.rule for v in judged("src/a.py", text, "", unused[0]).rejections] == ["emptied"]
+    assert [v.rule for v in judged("src/a.py", "import os\nx = 1\n", "", *unused).rejections] == ["emptied"]
+
+
 def test_b24_a_hook_is_no_fix() -> None:
     for path in (".husky/pre-commit", ".pre-commit-config.yaml", "lefthook.yml"):
         verdict = judge([Change(path, b"x: 1\n")], {}, Unit("u", "s", path, (path,), ()), Scope())
