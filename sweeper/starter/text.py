@@ -11,7 +11,7 @@ from sweeper.starter.suggest import Suggestion
 HEAD = """\
 # Sweeper drains the findings of a check, unit by unit, into a branch that is never worse than its base.
 # `sweeper plan` shows what a run would do, `sweeper run` does it; with a sweep's name, for that sweep alone.
-# Sweeps are drained in this order: what fixes itself first, type checkers last. Every key is in the README.
+# Sweeps are drained in this order: what fixes itself first, type checkers last. Every key: docs/configuration.md.
 #
 # check      runs in a sandbox, without a shell and without a network
 # toolchain  is the image for docker; with bubblewrap programs come from this machine

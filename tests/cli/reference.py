@@ -1,4 +1,4 @@
-"""The README's references, made from the commands and the models: `python -m tests.cli.reference` writes them."""
+"""The references in the docs, made from the commands and the models: `python -m tests.cli.reference` writes them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from sweeper import quantities
 from sweeper.cli.group import COMMANDS
 from sweeper.config import models as config
 
-README = Path(__file__).resolve().parents[2] / "README.md"
+TOP = Path(__file__).resolve().parents[2]
+README, CONFIGURATION = TOP / "README.md", TOP / "docs" / "configuration.md"
 WORDS: dict[Any, str] = {str: "text", int: "whole number", float: "number", bool: "true or false"}
 
 
@@ -86,13 +87,17 @@ def said(field: FieldInfo) -> str:
     return " ".join((field.description or "").split()).replace("|", "\\|")
 
 
-def with_references(text: str) -> str:
-    for name, made in (("commands", commands()), ("configuration", configuration())):
-        pattern = rf"(<!-- {name}:[^\n]*-->\n).*?(<!-- /{name} -->)"
-        text, count = re.subn(pattern, lambda found, made=made: f"{found[1]}{made}\n{found[2]}", text, flags=re.DOTALL)  # type: ignore[misc]
-        assert count == 1, f"README.md has no place for the {name}"
+def with_references(page: Path) -> str:
+    """The page's text with its reference as it should be."""
+    name, made = {README: ("commands", commands), CONFIGURATION: ("configuration", configuration)}[page]
+    pattern = rf"(<!-- {name}:[^\n]*-->\n).*?(<!-- /{name} -->)"
+    text, count = re.subn(
+        pattern, lambda found: f"{found[1]}{made()}\n{found[2]}", page.read_text(encoding="utf-8"), flags=re.DOTALL
+    )
+    assert count == 1, f"{page.name} has no place for the {name}"
     return text
 
 
 if __name__ == "__main__":
-    README.write_text(with_references(README.read_text(encoding="utf-8")), encoding="utf-8")
+    for page in (README, CONFIGURATION):
+        page.write_text(with_references(page), encoding="utf-8")

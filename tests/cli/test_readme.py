@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import re
 import tomllib
+from pathlib import Path
+
+import pytest
 
 from sweeper import errors
 from sweeper.cli import entry
 from sweeper.config.models import Config
-from tests.cli.reference import README, with_references
+from tests.cli.reference import CONFIGURATION, README, with_references
 
 TEXT = README.read_text(encoding="utf-8")
 
 
-def test_the_references_are_those_of_the_commands_and_the_models() -> None:
-    assert with_references(TEXT) == TEXT, "python -m tests.cli.reference writes them"
+@pytest.mark.parametrize("page", [README, CONFIGURATION], ids=lambda page: page.name)
+def test_the_references_are_those_of_the_commands_and_the_models(page: Path) -> None:
+    assert with_references(page) == page.read_text(encoding="utf-8"), "python -m tests.cli.reference writes them"
 
 
 def test_the_configuration_example_loads() -> None:
