@@ -113,6 +113,13 @@ def store() -> Path:
     return folder
 
 
+@pytest.fixture
+def place() -> Iterator[Path]:
+    """A folder for a coordinator that is killed. A socket's path has to be short: not a folder of pytest's."""
+    with tempfile.TemporaryDirectory(prefix="sweeper-coordinator-") as folder:
+        yield Path(folder)
+
+
 @pytest.fixture(
     scope="session",
     params=[pytest.param(name, marks=getattr(pytest.mark, each.marker)) for name, each in FACTORIES.items()],

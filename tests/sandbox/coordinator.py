@@ -1,7 +1,8 @@
 """A coordinator to be killed: it starts sandboxes of one backend that sleep, says so, and waits.
 
-`python -m tests.sandbox.coordinator FACTORY STORE OWNER COUNT SECONDS [door]`: prints "ready" when every command has
-printed. With "door" each has one, to a socket that nobody answers at.
+`python -m tests.sandbox.coordinator FACTORY STORE FOLDER OWNER COUNT SECONDS [door]`: prints "ready" when every command
+has printed. With "door" each has one, to a socket that nobody answers at. Output and doors are in FOLDER, which is its
+starter's: a killed one removes nothing.
 """
 
 from __future__ import annotations
@@ -9,7 +10,6 @@ from __future__ import annotations
 import os
 import socket
 import sys
-import tempfile
 import time
 from pathlib import Path
 
@@ -21,11 +21,11 @@ from tests.sandbox.backends import FACTORIES
 from tests.sandbox.trees import PlainTree
 
 
-async def main(factory: str, store: str, owner: str, count: int, seconds: str, door: str = "") -> None:
+async def main(factory: str, store: str, place: str, owner: str, count: int, seconds: str, door: str = "") -> None:
     chosen = FACTORIES[factory]
     backend = chosen.make(Path(store), Owner(owner, os.uname().nodename, os.getpid(), time.time(), "boot"), count)
     snapshot = await backend.prepare(PlainTree({"a": b"a"}), chosen.toolchain)
-    folder = Path(tempfile.mkdtemp(prefix="sweeper-coordinator-"))
+    folder = Path(place)
     doors = folder / "doors"
     listener = socket.socket(socket.AF_UNIX)
     if door:
@@ -54,4 +54,4 @@ async def main(factory: str, store: str, owner: str, count: int, seconds: str, d
 
 
 if __name__ == "__main__":
-    anyio.run(main, sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4]), sys.argv[5], "".join(sys.argv[6:]))
+    anyio.run(main, sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4], int(sys.argv[5]), *sys.argv[6:])

@@ -207,11 +207,12 @@ def test_a_lost_relay_is_a_lost_sandbox(
 
 @relayed
 def test_a_relay_ends_with_a_killed_coordinator(
-    remote: tuple[Box, str], docker_engine: docker.DockerClient, store: Path
+    remote: tuple[Box, str], docker_engine: docker.DockerClient, store: Path, place: Path
 ) -> None:
     box, _ = remote
     whose = f"dead{time.monotonic_ns()}"
-    argv = [sys.executable, "-m", "tests.sandbox.coordinator", box.factory.name, str(store), whose, "2", "600", "door"]
+    command = [sys.executable, "-m", "tests.sandbox.coordinator", box.factory.name, str(store), str(place)]
+    argv = [*command, whose, "2", "600", "door"]
     coordinator = subprocess.Popen(argv, stdout=subprocess.PIPE, cwd=ROOT)
     assert coordinator.stdout is not None
     assert coordinator.stdout.readline() == b"ready\n"

@@ -169,10 +169,11 @@ def test_c20_what_is_shut_never_fails_the_cleaning(box: Box) -> None:
 
 
 @pytest.fixture
-def killed(box: Box, store: Path) -> Iterator[tuple[str, str]]:
+def killed(box: Box, store: Path, place: Path) -> Iterator[tuple[str, str]]:
     """A coordinator with three sandboxes, killed. Gives its owner id and what its commands sleep."""
     seconds, whose = unique_seconds(), f"dead{time.monotonic_ns()}"
-    argv = [sys.executable, "-m", "tests.sandbox.coordinator", box.factory.name, str(store), whose, "3", seconds]
+    command = [sys.executable, "-m", "tests.sandbox.coordinator", box.factory.name, str(store), str(place)]
+    argv = [*command, whose, "3", seconds]
     coordinator = subprocess.Popen(argv, stdout=subprocess.PIPE, cwd=ROOT)
     try:
         assert coordinator.stdout is not None
