@@ -110,9 +110,9 @@ async def _make(backend: Backend, repo: Repo, base: str, name: str, toolchain: T
 @options.JSON
 @click.pass_obj
 def listing(console: Console, as_json: bool) -> int:
-    """List images, set-ups and trees with their size and last use.
+    """List images and set-ups with their size and last use, and what all trees take together.
 
-    An image's size holds the layers that it shares with others.
+    An image's size holds the layers that it shares with others. --json has each tree.
     """
     import anyio
 
@@ -133,8 +133,12 @@ async def _list(console: Console, as_json: bool) -> int:
     if as_json:
         console.result(document("toolchains", kept=kept))
         return 0
+    trees = [each for each in kept if each.kind == "tree"]
     for each in kept:
-        console.result(_line(each))
+        if each.kind != "tree":
+            console.result(_line(each))
+    if trees:
+        console.result(_together(trees))
     if not kept:
         console.say("nothing is kept")
     return 0
@@ -189,6 +193,13 @@ def _line(kept: Kept) -> str:
 
     state = "in use" if kept.in_use else _ago(kept.used)
     return f"{kept.kind:<6} {kept.size / 1e6:>8,.1f} MB  {state:<16} {terminal(kept.name, NAME)}"
+
+
+def _together(trees: Sequence[Kept]) -> str:
+    size, used, count = sum(each.size for each in trees), max(each.used for each in trees), len(trees)
+    busy = sum(each.in_use for each in trees)
+    state = f"{busy:,} in use" if busy else _ago(used)
+    return f"{'trees':<6} {size / 1e6:>8,.1f} MB  {state:<16} {count:,} in all"
 
 
 def _ago(used: float) -> str:

@@ -54,6 +54,10 @@ def test_build_list_and_prune(swept: Place) -> None:
     assert len(kept(swept, "setup")) == 2
     listed = swept.run("toolchain", "list").out
     assert re.search(rf"(?m)^setup .* MB  used just now +{first}$", listed)
+    trees = kept(swept, "tree")
+    assert trees
+    assert re.search(rf"(?m)^trees .* MB  used just now +{len(trees)} in all$", listed)
+    assert not any(tree in listed for tree in trees)
     done = swept.run("toolchain", "prune", "--json")
     assert done.document["removed"] == []
     done = swept.run("toolchain", "prune", "--older-than", "0")
