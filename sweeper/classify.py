@@ -22,6 +22,9 @@ NEAR = 3  # lines: what else is mended just above moves a place
 CANNOT_START = (126, 127)
 SIGKILL = 9
 MAX_PAIRS = 8
+BROKE = "the check broke"
+UNPARSABLE = "does not parse"
+UNCOUNTED = frozenset({BROKE, UNPARSABLE})  # reasons of an attempt after which nobody could count findings
 MONEY = "limits."  # what the reason of an attempt begins with that the fire's or the day's money ended
 NEVER_CALLED = "ended before it called its model"
 
@@ -213,9 +216,9 @@ def after_verify(
     if facts is not None and (excused := _outside(facts, signs)):
         return excused
     if broken:
-        return Classified(Kind.NOT_FIXED, "the check broke")
+        return Classified(Kind.NOT_FIXED, BROKE)
     if unparsable:
-        return Classified(Kind.NOT_FIXED, "does not parse")
+        return Classified(Kind.NOT_FIXED, UNPARSABLE)
     if vanished:
         return Classified(Kind.NOT_FIXED, "findings vanished from unchanged files")
     if new and swapped:

@@ -72,6 +72,7 @@ class CheckResult:
 
     `unparsed` counts lines of output that no format understood. `why` explains a broken state and quotes the
     head of what the tool said. `incomplete` names a tool's own warning that it did not look at everything.
+    `unparsable`: what the tool says, with its line and column, of each file that does not parse.
     """
 
     state: CheckState
@@ -81,6 +82,7 @@ class CheckResult:
     why: str = ""
     incomplete: str = ""
     format: str = ""
+    unparsable: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     @property
     def broken(self) -> bool:
@@ -92,6 +94,10 @@ class CheckResult:
         """Files that were not judged: they don't parse, or the tool says that it ignored them."""
         unread = (SkipReason.NOT_PARSED, SkipReason.LINTER_IGNORED)
         return frozenset(skip.path for skip in self.skips if skip.reason in unread)
+
+    def unread_line(self, path: str) -> str:
+        """Key line about a file that was not judged."""
+        return f"does not parse: {path}:{self.unparsable[path]}" if path in self.unparsable else f"not read: {path}"
 
 
 class Partition(enum.StrEnum):

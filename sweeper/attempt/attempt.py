@@ -248,18 +248,21 @@ def _unjudged(ground: Ground, job: Job, agent: AgentRun) -> Evidence:
 def _evidence(ground: Ground, job: Job, judged: Judgement, agent: AgentRun, reason: str) -> Evidence:
     own = set(job.unit.paths)
     remaining = [finding for finding in judged.difference.remaining if finding.path in own]
-    lines = [_describe("vanished", finding) for finding in judged.vanished]
+    lines = [judged.result.unread_line(path) for path in judged.unparsable]
+    lines += [_describe("vanished", finding) for finding in judged.vanished]
     lines += [_describe("new", finding) for finding in judged.difference.new]
     lines += [_describe("remains", finding) for finding in remaining]
     if judged.result.broken:
         lines = judged.result.why.splitlines()
+    before = len(ground.baseline.of(job.unit.paths))
+    uncounted = judged.result.broken or judged.unparsable
     return Evidence(
         command=judged.command,
         exit_code=judged.facts.exit_code,
         reason=reason,
         lines=tuple(line[:300] for line in lines[:MAX_LINES]) or agent.lines,
-        before=len(ground.baseline.of(job.unit.paths)),
-        after=len(remaining) + len(judged.difference.new),
+        before=before,
+        after=before if uncounted else len(remaining) + len(judged.difference.new),
         new=tuple(judged.difference.new[:MAX_LINES]),
         checks=judged.checks,
         together=judged.together,

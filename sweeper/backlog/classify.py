@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from sweeper.backlog.formats import FORMATS
 from sweeper.backlog.parsed import FATAL, IGNORED, SYNTAX, Raw
@@ -116,6 +116,7 @@ def _placed(
     findings: dict[tuple[str, int, int, str, str], Finding] = {}
     skips: Counter[tuple[str, SkipReason]] = Counter()
     missing: dict[str, Raw] = {}
+    unparsable: dict[str, str] = {}
     counted_from = 1 if reading.format in FORMATS and not FORMATS[reading.format].printed_columns else tool.column_base
     for item in raws:
         if item.kind == FATAL:
@@ -126,6 +127,7 @@ def _placed(
             reason = SkipReason.LINTER_IGNORED  # wherever it lies: the file may be git-ignored as well
         elif reason is None and item.kind == SYNTAX:
             reason = SkipReason.NOT_PARSED
+            unparsable.setdefault(path, f"{item.line}:{item.column}: {item.message}")
         if reason is SkipReason.MISSING:
             missing.setdefault(item.path, item)
         if reason is not None:
@@ -147,6 +149,7 @@ def _placed(
         reading,
         findings=tuple(findings[key] for key in sorted(findings)),
         skips=tuple(Skip(path, reason, count) for (path, reason), count in sorted(skips.items())),
+        unparsable=unparsable,
     )
 
 
@@ -172,6 +175,7 @@ def _result(
     findings: tuple[Finding, ...] = (),
     skips: tuple[Skip, ...] = (),
     why: str = "",
+    unparsable: Mapping[str, str] | None = None,
 ) -> CheckResult:
     crash = f"the tool crashed on the way: {reading.crash}" if reading.crash else ""
     return CheckResult(
@@ -182,4 +186,5 @@ def _result(
         why=why,
         incomplete="" if state is CheckState.BROKEN else reading.incomplete or crash,
         format=reading.format,
+        unparsable=unparsable or {},
     )

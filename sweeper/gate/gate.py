@@ -124,7 +124,9 @@ class Gate:
         difference = compare(ground.baseline.all(), seen.after)
         stamped = replace(result, findings=seen.after)
         if unread := result.unread - ground.unread:
-            return TreeVerdict(True, "does not parse", tuple(sorted(unread)[:MAX_LINES]), stamped)
+            return TreeVerdict(
+                True, "does not parse", tuple(map(result.unread_line, sorted(unread)[:MAX_LINES])), stamped
+            )
         if new := difference.new:
             return TreeVerdict(True, "new findings", tuple(map(_describe, new[:MAX_LINES])), stamped)
         vanished = check.vanished(difference, {change.path for change in changes})

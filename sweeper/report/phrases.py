@@ -141,6 +141,13 @@ def came(attempt: Try) -> str:
     return classify.came(attempt.kind or attempt.state, attempt.reason)
 
 
+def counted(attempt: Try) -> str:
+    """Findings before an attempt and after it, as far as they could be counted."""
+    if attempt.reason in classify.UNCOUNTED:
+        return f"{attempt.before:,} before, not counted after: {attempt.reason}"
+    return f"{attempt.before:,} before, {attempt.after:,} after"
+
+
 def checks(attempt: Try) -> str:
     """The whole checks that a change was in, and with how many others the last one judged it."""
     others = f"together with {count(attempt.together - 1, 'other')}" if attempt.together > 1 else "alone"

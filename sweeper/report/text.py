@@ -179,7 +179,7 @@ def _attempt_lines(attempt: Try, rungs: Sequence[str]) -> Iterator[str]:
     yield f"    outcome   {terminal(phrases.came(attempt))}"
     if not attempt.kind:
         return
-    yield f"    findings  {attempt.before:,} before, {attempt.after:,} after"
+    yield f"    findings  {phrases.counted(attempt)}"
     if attempt.command:
         yield f"    judged by {terminal(phrases.command(attempt.command))}, exit code {attempt.exit_code}"
     if len(attempt.checks) > 1 or attempt.together > 1:

@@ -122,7 +122,9 @@ def test_a12_compile_errors_are_a_class_of_their_own_and_make_a_run_incomplete()
     assert [(s.path, s.reason) for s in typecheck.skips] == [("a.go", SkipReason.NOT_PARSED)]
     assert "does not compile" in typecheck.incomplete
     fatal = {"ruleId": None, "fatal": True, "severity": 2, "message": "Parsing error: x", "line": 1, "column": 1}
-    assert [s.reason for s in said(eslint(fatal), tool=ESLINT, listing=tree("a.js")).skips] == [SkipReason.NOT_PARSED]
+    unread = said(eslint(fatal), tool=ESLINT, listing=tree("a.js"))
+    assert [s.reason for s in unread.skips] == [SkipReason.NOT_PARSED]
+    assert unread.unread_line("a.js") == "does not parse: a.js:1:1: Parsing error: x"
 
 
 def test_a14_a_file_that_the_linter_ignores_is_no_unit() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -94,6 +95,17 @@ def test_a_file_in_scope_that_no_longer_parses_is_no_fix(projects: Callable[...,
     assert ended.kinds("pkg/m1.py") == ["ejected"]
     assert ended.reasons("pkg/m1.py") == ["does not parse"]
     assert "broken" not in project.show("shared.py")
+
+
+def test_what_does_not_parse_in_a_unit_s_own_file_is_its_evidence(projects: Callable[..., Project]) -> None:
+    project = projects(1)
+    project.configure({"default": [["run", "sh", "-c", "echo 'x = = 1' >> pkg/m0.py"]]})
+    ended = project.run()
+    assert ended.code == 1, ended.err
+    (tried, *_) = ended.unit("pkg/m0.py")["tries"]
+    assert tried["reason"] == "does not parse"
+    assert re.match(r"does not parse: pkg/m0\.py:\d+:\d+: ", tried["lines"][0])
+    assert tried["before"] == tried["after"] > 0
 
 
 def test_rounds_that_run_out_are_a_limit(projects: Callable[..., Project]) -> None:

@@ -100,6 +100,14 @@ def test_the_text_says_how_to_look_and_to_reproduce() -> None:
     assert "rung 1 partial -> rung 2 fixed, commit c0ffeec0ffee" in text
 
 
+def test_a_story_counts_nothing_after_what_no_longer_parses() -> None:
+    told = "does not parse: lib/parse.js:10:46: Parsing error"
+    broke = attempt(1, "not_fixed", reason="does not parse", before=53, after=53, lines=(told,))
+    text = story_text(unit("lib/parse.js", UnitState.HELD, broke, why="ladder exhausted"))
+    assert "53 before, not counted after: does not parse" in text
+    assert told in text
+
+
 def test_long_groups_are_cut_and_say_so() -> None:
     many = SweepReport(
         **{name: getattr(REPORT, name) for name in REPORT.__dataclass_fields__ if name != "units"},

@@ -54,4 +54,4 @@ async def main(factory: str, store: str, place: str, owner: str, count: int, sec
 
 
 if __name__ == "__main__":
-    anyio.run(main, sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4], int(sys.argv[5]), *sys.argv[6:])
+    anyio.run(main, sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4], int(sys.argv[5]), "".join(sys.argv[6:]))
