@@ -173,7 +173,7 @@ async def _verified(
     workshop: Workshop, ground: Ground, job: Job, agent: AgentRun, candidate: Candidate, reviews: tuple[str, ...]
 ) -> Outcome:
     judged = await workshop.verifiers.judge(candidate)
-    commit = candidate.commit
+    commit, new = candidate.commit, judged.difference.new
     if judged.facts.oom or judged.facts.clock:
         reason = MEMORY if judged.facts.oom else f"the verifier's {judged.facts.clock} clock"
         evidence = replace(_unjudged(ground, job, agent), reason=reason, checks=judged.checks)
@@ -184,10 +184,10 @@ async def _verified(
         vanished=bool(judged.vanished),
         targeted_before=len(job.unit.findings),
         targeted_after=judged.targeted,
-        new=len(judged.difference.new),
+        new=len(new),
         clock=agent.facts.clock,
-        swapped=swaps(judged.difference.gone, judged.difference.new),
-        rules={finding.rule for finding in judged.difference.new},
+        swapped=swaps(judged.difference.gone, new),
+        rules={finding.rule for finding in new},
         facts=agent.facts,
         signs=agent.signs,
     )
@@ -246,23 +246,20 @@ def _unjudged(ground: Ground, job: Job, agent: AgentRun) -> Evidence:
 
 
 def _evidence(ground: Ground, job: Job, judged: Judgement, agent: AgentRun, reason: str) -> Evidence:
-    own = set(job.unit.paths)
-    remaining = [finding for finding in judged.difference.remaining if finding.path in own]
+    remaining = [finding for finding in judged.difference.remaining if finding.path in job.unit.paths]
     lines = [judged.result.unread_line(path) for path in judged.unparsable]
-    lines += [_describe("vanished", finding) for finding in judged.vanished]
-    lines += [_describe("new", finding) for finding in judged.difference.new]
-    lines += [_describe("remains", finding) for finding in remaining]
+    told = (("vanished", judged.vanished), ("new", judged.difference.new), ("remains", remaining))
+    lines += [_describe(word, finding) for word, findings in told for finding in findings]
     if judged.result.broken:
         lines = judged.result.why.splitlines()
     before = len(ground.baseline.of(job.unit.paths))
-    uncounted = judged.result.broken or judged.unparsable
     return Evidence(
         command=judged.command,
         exit_code=judged.facts.exit_code,
         reason=reason,
         lines=tuple(line[:300] for line in lines[:MAX_LINES]) or agent.lines,
         before=before,
-        after=before if uncounted else len(remaining) + len(judged.difference.new),
+        after=before if judged.result.broken or judged.unparsable else len(remaining) + len(judged.difference.new),
         new=tuple(judged.difference.new[:MAX_LINES]),
         checks=judged.checks,
         together=judged.together,
