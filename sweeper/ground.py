@@ -24,6 +24,7 @@ from sweeper.backlog.paths import to_root
 from sweeper.config.models import SweepConfig
 from sweeper.errors import CheckBroken, ConfigError
 from sweeper.policy import CONFIGURED, Level, Scope
+from sweeper.progress import Progress
 from sweeper.records import Change, CheckResult, Finding
 from sweeper.redact import Redactor
 from sweeper.repo import Repo
@@ -51,6 +52,7 @@ class Workshop:
     `severities`: of the policy's rules, where the sweep has its own.
     `prompts`: the user's own templates. `gateway`: None where no rung asks a model; `protocols`: what its providers
     speak. `usd_per_attempt`: the money of an attempt whose rung names none. `verifiers`: who judges its changes.
+    `progress`: what hears of the gate's runs.
     """
 
     name: str
@@ -69,6 +71,7 @@ class Workshop:
     gateway: Gateway | None = None
     protocols: Mapping[str, str] = field(default_factory=dict)
     usd_per_attempt: float = 0.0
+    progress: Progress = field(default_factory=Progress, compare=False, repr=False)
 
     @cached_property
     def redactor(self) -> Redactor:

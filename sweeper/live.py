@@ -41,7 +41,8 @@ class Row:
 
 @dataclass(slots=True)
 class Board:
-    """What a fire looks like from its notices. `units`: state -> units of the sweeps, as last told."""
+    """What a fire looks like from its notices. `units`: state -> units of the sweeps, as last told; `later`: the open
+    ones whose turn comes in a later round."""
 
     began: float
     rows: dict[int, Row] = field(default_factory=dict)
@@ -49,6 +50,8 @@ class Board:
     landed: int = 0
     rounds: Mapping[str, int] = field(default_factory=dict)
     units: Mapping[str, int] = field(default_factory=dict)
+    later: int = 0
+    started: float | None = None
     _places: dict[tuple[str, str], int] = field(default_factory=dict)
     _settled_before: int | None = None
 
@@ -57,6 +60,7 @@ class Board:
         if notice.kind == "started":
             place = next(n for n in range(len(self.rows) + 1) if n not in self.rows)
             self._places[key] = place
+            self.started = notice.at if self.started is None else self.started
             self.rows[place] = Row(title_of(notice.unit), rung_of(notice.rung), notice.at)
             return
         place = self._places.get(key, -1)
@@ -69,13 +73,14 @@ class Board:
             self.landed += 1
             self.outcomes[outcome_of(notice.result)] += 1
 
-    def told(self, rounds: Mapping[str, int], units: Mapping[str, int]) -> None:
+    def told(self, rounds: Mapping[str, int], units: Mapping[str, int], later: int = 0) -> None:
         """Rounds by sweep and units by state, from the ledger."""
         settled = units.get(UnitState.SETTLED, 0)
         if self._settled_before is None:
             self._settled_before = settled
         self._settled_before = min(self._settled_before, settled)
         self.rounds = dict(rounds)
+        self.later = later
         self.units = dict(units) | {UnitState.SETTLED: settled - self._settled_before}
 
     @property
@@ -87,8 +92,14 @@ class Board:
         return sum(self.units.get(state, 0) for state in (UnitState.VERIFIED, UnitState.SETTLED, UnitState.HELD))
 
     def left(self, now: float) -> float | None:
-        """Seconds until what waits has been attempted once, at the pace so far; None before there is one."""
-        return self.waiting * (now - self.began) / self.landed if self.landed and self.waiting else None
+        """Seconds until what waits for this round has been attempted, at the pace so far.
+
+        None before there is a pace: the first to land say nothing while as many are under way.
+        """
+        waiting = self.waiting - self.later
+        if self.started is None or self.landed <= len(self.rows) or waiting <= 0:
+            return None
+        return waiting * (now - self.started) / self.landed
 
 
 class View(Protocol):
@@ -197,12 +208,15 @@ def draw(board: Board, now: float) -> RenderableType:
     """The board at `now` (seconds since the epoch)."""
     head = Table.grid(padding=(0, 2))
     total = board.done + board.waiting
-    names = ", ".join(f"{terminal(sweep, TITLE)} round {number}" for sweep, number in board.rounds.items())
+    names = ", ".join(
+        f"{terminal(sweep, TITLE)} {f'round {number}' if number else 'setting up and checking'}"
+        for sweep, number in board.rounds.items()
+    )
     left = board.left(now)
     head.add_row(
         Text(names or "starting", style="bold"),
         ProgressBar(total=max(total, 1), completed=board.done, width=30),
-        Text(f"{board.done:,}/{total:,} units"),
+        Text(f"{board.done:,}/{total:,} units" if total else ""),
         Text(clock(now - board.began)),
         Text(f"about {clock(left)} left in this round" if left is not None and board.rows else "", style="dim"),
     )

@@ -29,8 +29,9 @@ from sweeper.ground import (
 from sweeper.ledger.contract import AttemptRow, Ledger, Queued, Run
 from sweeper.loop import Decision, Go, Hold, Idle, Page, Pause, RetryAt, Settled, Slot, Stop
 from sweeper.pilot import Pilot, Wait
+from sweeper.progress import Progress
 from sweeper.records import History, Kind, Outcome
-from sweeper.report.phrases import count
+from sweeper.report.phrases import SHORT, count
 from sweeper.round import Barrier, close_round
 from sweeper.survey import queue, standing, survey
 
@@ -54,7 +55,7 @@ class Sweep:
         say: Say = lambda line: None,
     ) -> None:
         self.name = workshop.name
-        self.workshop = workshop
+        self.workshop = replace(workshop, progress=Progress(lambda line: say(f"{self.name}: {line}")))
         self.ledger = ledger
         self.run = run
         self.claims = SweepClaims(ledger, run.id)
@@ -184,6 +185,7 @@ class Sweep:
 
         Raises CheckBroken if the check doesn't work there, SandboxFailed if no sandbox does.
         """
+        self._say(f"{self.name}: setting up and checking {self.run.tip[:SHORT]}")
         self._ground = await stand_on(self.workshop, self.run.tip, self.run.round)
         check, why = await agreeing_check(self.workshop, self._ground)
         if why:

@@ -39,12 +39,15 @@ async def ticking(view: Live, sweeps: Sequence[str], ledger: Ledger) -> None:
 async def _tell(view: Live, sweeps: Sequence[str], ledger: Ledger) -> None:
     rounds: dict[str, int] = {}
     units: dict[str, int] = {}
+    later = 0
     for sweep in sweeps:
         run = await ledger.latest_run(sweep)
         if run is None or run.ended:
             continue
         rounds[sweep] = run.round
-        for state, number in (await ledger.counts(run.id)).units.items():
+        counts = await ledger.counts(run.id)
+        later += counts.later
+        for state, number in counts.units.items():
             units[state] = units.get(state, 0) + number
     if rounds:
-        view.board.told(rounds, units)
+        view.board.told(rounds, units, later)

@@ -85,12 +85,15 @@ class Gate:
         async def test() -> None:
             verdicts["test"] = await self._test(changes, index, patience)
 
+        tests = self.base.tests not in (Tests.NONE, Tests.UNPROVEN)
+        what = f"round {self.round}: gate run {self.runs}, the check{' and the tests' if tests else ''} on the whole"
         try:
-            async with anyio.create_task_group() as group:
-                group.start_soon(check)
-                group.start_soon(check_unmuted)
-                if self.base.tests not in (Tests.NONE, Tests.UNPROVEN):
-                    group.start_soon(test)
+            with self.workshop.progress.of(what):
+                async with anyio.create_task_group() as group:
+                    group.start_soon(check)
+                    group.start_soon(check_unmuted)
+                    if tests:
+                        group.start_soon(test)
         except ExceptionGroup as several:
             raise first_of(several) from several
         checked, tested = self._nothing_hidden(verdicts["check"], unmuted[0]), verdicts.get("test")
@@ -213,9 +216,10 @@ class Gate:
             failed[place] = self.base.broke(await self._run_tests(index, trees[place]))
 
         try:
-            async with anyio.create_task_group() as group:
-                for place in (0, 1):
-                    group.start_soon(run, place, self._next_index())
+            with self.workshop.progress.of(f"round {self.round}: the tests once more, with the changes and without"):
+                async with anyio.create_task_group() as group:
+                    for place in (0, 1):
+                        group.start_soon(run, place, self._next_index())
         except ExceptionGroup as several:
             raise first_of(several) from several
         return failed

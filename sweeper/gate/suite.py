@@ -102,12 +102,14 @@ async def test_base(workshop: Workshop, ground: Ground) -> TestBase:
     """Run the tests on the base once, so that red can be told from already red; twice where red is all they say."""
     if not argv(workshop.config.test):
         return TestBase(Tests.NONE)
-    run = await run_tests(workshop, ground, Name(workshop.run, workshop.name, 0, Role.GATE))
+    with workshop.progress.of("the tests on the base"):
+        run = await run_tests(workshop, ground, Name(workshop.run, workshop.name, 0, Role.GATE))
     if run.passed:
         return TestBase(Tests.GREEN)
     if run.failing is not None:
         return TestBase(Tests.BY_TEST, run.failing, run.lines, cases=run.cases)
-    again = await run_tests(workshop, ground, Name(workshop.run, workshop.name, 0, Role.GATE, 1))
+    with workshop.progress.of("the tests on the base once more"):
+        again = await run_tests(workshop, ground, Name(workshop.run, workshop.name, 0, Role.GATE, 1))
     if again.passed:
         return TestBase(Tests.GREEN, flaky=frozenset([WHOLE_SUITE]))
     return TestBase(Tests.UNPROVEN, lines=run.lines)

@@ -93,10 +93,12 @@ class JournalRow:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Units of a sweep by state, and attempts of a run by outcome kind."""
+    """Units of a sweep by state, and attempts of a run by outcome kind. `later`: open units that wait for a later round
+    than the run's own."""
 
     units: dict[str, int] = field(default_factory=dict)
     outcomes: dict[str, int] = field(default_factory=dict)
+    later: int = 0
 
 
 class Ledger(Protocol):

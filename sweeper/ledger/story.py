@@ -49,7 +49,12 @@ def notes(connection: Connection, run: str) -> dict[str, Any]:
 def counts(connection: Connection, run: str) -> Counts:
     units = "SELECT state, count(*) FROM unit WHERE sweep = ? GROUP BY state ORDER BY state"
     outcomes = "SELECT kind, count(*) FROM attempt WHERE run = ? AND state = 'landed' GROUP BY kind ORDER BY kind"
-    return Counts(dict(connection.rows(units, sweep_of(connection, run))), dict(connection.rows(outcomes, run)))
+    later = (
+        "SELECT count(*) FROM unit WHERE sweep = ? AND state = 'open' AND round > (SELECT round FROM run WHERE id = ?)"
+    )
+    sweep = sweep_of(connection, run)
+    ((number,),) = connection.rows(later, sweep, run)
+    return Counts(dict(connection.rows(units, sweep)), dict(connection.rows(outcomes, run)), int(number))
 
 
 def journal_rows(connection: Connection, fire: str, after: int, limit: int) -> list[JournalRow]:

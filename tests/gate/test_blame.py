@@ -23,6 +23,7 @@ from sweeper.gate.green import Piece, merge_green
 from sweeper.gate.merge import Merged
 from sweeper.gate.steady import BY_CHANCE, Fault, Tally, chance, fault
 from sweeper.ground import Ground, Workshop
+from sweeper.progress import Progress
 from sweeper.records import Change, CheckResult, CheckState
 from sweeper.sandbox.contract import Facts, Snapshot
 from sweeper.verify.verify import Baseline
@@ -68,7 +69,7 @@ def blamed(
     monkeypatch.setattr(gate_module, "run_tests", run_tests)
     monkeypatch.setattr(green_module, "merge", merge)
     monkeypatch.setattr(green_module, "prepare", prepare)
-    workshop = cast(Workshop, SimpleNamespace(check=Check(), run="r", name="s", repo=Repo()))
+    workshop = cast(Workshop, SimpleNamespace(check=Check(), run="r", name="s", progress=Progress(), repo=Repo()))
     ground = Ground("base", Snapshot("base", {}), Baseline([]), CLEAN.result)
     gate = Gate(workshop, ground, suite.TestBase(suite.Tests.GREEN, flaky=known), 1)
     green = anyio.run(merge_green, workshop, gate, [Piece(key, "c", key) for key in units])

@@ -18,6 +18,7 @@ from sweeper.gate.bisect import GateBroken
 from sweeper.gate.gate import Gate, TreeVerdict
 from sweeper.ground import Ground, Workshop
 from sweeper.order import suppressions_reject
+from sweeper.progress import Progress
 from sweeper.records import Change, CheckResult, CheckState, Finding, Skip, SkipReason, Unit
 from sweeper.sandbox.contract import Clock, Entry, EntryKind, Facts, Layer, Name, Ran, Role, Snapshot, Spec
 from sweeper.verify.verify import Baseline, verify
@@ -50,7 +51,7 @@ class Check:
 
 
 def gate(*answers: Checked) -> Gate:
-    workshop = cast(Workshop, SimpleNamespace(check=Check(list(answers)), run="r", name="s"))
+    workshop = cast(Workshop, SimpleNamespace(check=Check(list(answers)), run="r", name="s", progress=Progress()))
     ground = Ground("c", Snapshot("c", {}), Baseline([]), CLEAN.result)
     return Gate(workshop, ground, suite.TestBase(suite.Tests.NONE), 1)
 

@@ -240,7 +240,7 @@ async def test_counts_and_notes(ledger: SqlLedger) -> None:
     await land_fixed(ledger, key(0))
     claim = await claimed(ledger, key(1))
     await ledger.land(claim, outcome(key(1), kind=Kind.NO_CHANGE), UnitState.OPEN, 2)
-    assert await ledger.counts(RUN) == Counts({"open": 2, "verified": 1}, {"fixed": 1, "no_change": 1})
+    assert await ledger.counts(RUN) == Counts({"open": 2, "verified": 1}, {"fixed": 1, "no_change": 1}, later=1)
     await ledger.note(RUN, "gate", {"ok": False})
     await ledger.note(RUN, "gate", {"ok": True, "path": "\udc80\x00"})
     assert await ledger.notes(RUN) == {"gate": {"ok": True, "path": "\udc80\x00"}}

@@ -55,13 +55,36 @@ def test_counts_round_and_time_left(board: Board) -> None:
     board.notice(landed("a", Kind.PARTIAL))
     board.told({"ruff": 2}, {UnitState.OPEN: 2, UnitState.VERIFIED: 1, UnitState.SETTLED: 40, UnitState.HELD: 1})
     assert "judged as a whole" in picture(board, NOW + 30)
+    assert "left in this round" not in picture(board, NOW + 30)
+    board.notice(notice("started", "c"))
+    board.notice(landed("c", Kind.FIXED))
     board.notice(notice("started", "b"))
-    shown = picture(board, NOW + 30)
+    shown = picture(board, NOW + 60)
     assert "ruff round 2" in shown
     assert "2/4 units" in shown
     assert "partial 1" in shown
     assert "held 1" in shown
     assert "about 1:00 left" in shown
+
+
+def test_no_time_left_is_told_that_nobody_knows(board: Board) -> None:
+    board.told({"ruff": 1}, {UnitState.OPEN: 60, UnitState.CLAIMED: 2}, later=58)
+    for key in "abc":
+        board.notice(notice("started", key))
+    board.notice(landed("a"))
+    assert "left" not in picture(board, NOW + 30)  # as many are under way as have landed
+    board.notice(landed("b"))
+    assert "about 1:00 left" in picture(board, NOW + 30)  # what waits for later rounds does not count
+    board.told({"ruff": 1}, {UnitState.OPEN: 60}, later=60)
+    assert "left" not in picture(board, NOW + 30)
+
+
+def test_before_there_are_findings_it_says_what_goes_on(board: Board) -> None:
+    board.told({"ruff": 0}, {})
+    shown = picture(board, NOW + 30)
+    assert "ruff setting up and checking" in shown
+    assert "round 0" not in shown
+    assert "units" not in shown
 
 
 def test_a_dispatch_that_was_cancelled_leaves_no_row(board: Board) -> None:
