@@ -8,6 +8,17 @@ from click.shell_completion import get_completion_class
 from sweeper.cli.console import Console
 
 VARIABLE = "_SWEEPER_COMPLETE"  # click's own name for it
+ASKED = 'COMP_WORDS="${COMP_WORDS[*]}" COMP_CWORD=$COMP_CWORD'
+# Bash cuts a word at "=": --option=value comes as three.
+JOINED = """local words=() i
+    for ((i = 0; i <= COMP_CWORD; i++)); do
+        if [[ $i -gt 0 && ${COMP_WORDS[i]} == "=" ]] || [[ $i -gt 1 && ${COMP_WORDS[i-1]} == "=" ]]; then
+            words[${#words[@]}-1]+="${COMP_WORDS[i]}"
+        else
+            words+=("${COMP_WORDS[i]}")
+        fi
+    done
+"""
 SHELLS = ("bash", "fish", "zsh")
 
 
@@ -26,5 +37,9 @@ def command(console: Console, shell: str) -> int:
 
     made = get_completion_class(shell)
     assert made is not None
-    console.result(made(sweeper, {}, "sweeper", VARIABLE).source())
+    source = made(sweeper, {}, "sweeper", VARIABLE).source()
+    if shell == "bash" and ASKED in source:
+        whole = source.replace(ASKED, 'COMP_WORDS="${words[*]}" COMP_CWORD=$((${#words[@]} - 1))')
+        source = whole.replace("local response\n", f"local response\n    {JOINED}", 1)
+    console.result(source)
     return 0

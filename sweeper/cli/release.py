@@ -6,12 +6,12 @@ from pathlib import Path
 
 import click
 
-from sweeper.cli import options
+from sweeper.cli import completing, options
 from sweeper.cli.console import Console
 
 
 @click.command()
-@click.argument("units", nargs=-1, metavar="[UNIT]...")
+@click.argument("units", nargs=-1, metavar="[UNIT]...", shell_complete=completing.held_units)
 @click.option("--all", "every", is_flag=True, help="Every held unit (of --sweep, or of all).")
 @click.option("--sweep", metavar="SWEEP", help="The units' sweep.")
 @options.CONFIG

@@ -6,13 +6,19 @@ from pathlib import Path
 
 import click
 
-from sweeper.cli import options
+from sweeper.cli import completing, options
 from sweeper.cli.console import Console
 
 
 @click.command()
 @options.SWEEPS
-@click.option("--run", "run_id", metavar="RUN", help="This run instead of each sweep's newest one.")
+@click.option(
+    "--run",
+    "run_id",
+    metavar="RUN",
+    shell_complete=completing.runs,
+    help="This run instead of each sweep's newest one.",
+)
 @click.option("--markdown", is_flag=True, help="As Markdown, for a pull request or a job summary.")
 @click.option(
     "--format",

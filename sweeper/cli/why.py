@@ -6,12 +6,12 @@ from pathlib import Path
 
 import click
 
-from sweeper.cli import options
+from sweeper.cli import completing, options
 from sweeper.cli.console import Console
 
 
 @click.command()
-@click.argument("unit")
+@click.argument("unit", shell_complete=completing.units)
 @click.option("--sweep", metavar="SWEEP", help="The unit's sweep, where several have a unit of that name.")
 @options.CONFIG
 @options.JSON

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+import click
 import pytest
 
+from sweeper.cli import completing, why
 from tests.fire.project import Project
 
 pytestmark = pytest.mark.slow
@@ -99,7 +101,9 @@ def test_a_file_in_scope_that_no_longer_parses_is_no_fix(projects: Callable[...,
     assert "broken" not in project.show("shared.py")
 
 
-def test_what_does_not_parse_in_a_unit_s_own_file_is_its_evidence(projects: Callable[..., Project]) -> None:
+def test_what_does_not_parse_in_a_unit_s_own_file_is_its_evidence(
+    projects: Callable[..., Project], monkeypatch: pytest.MonkeyPatch
+) -> None:
     project = projects(1)
     project.configure({"default": [["run", "sh", "-c", "echo 'x = = 1' >> pkg/m0.py"]]})
     ended = project.run()
@@ -108,6 +112,11 @@ def test_what_does_not_parse_in_a_unit_s_own_file_is_its_evidence(projects: Call
     assert tried["reason"] == "does not parse"
     assert re.match(r"does not parse: pkg/m0\.py:\d+:\d+: ", tried["lines"][0])
     assert tried["before"] == tried["after"] > 0
+    monkeypatch.chdir(project.folder)
+    here = click.Context(why.command), click.Argument(["unit"])
+    assert completing.units(*here, "pkg/") == completing.held_units(*here, "pkg/") == ["pkg/m0.py"]
+    assert completing.units(*here, "other") == []
+    assert completing.runs(*here, "") == [ended.report["run"]]
 
 
 def test_rounds_that_run_out_are_a_limit(projects: Callable[..., Project]) -> None:
