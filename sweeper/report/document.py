@@ -12,6 +12,7 @@ from sweeper.forge.contract import Published, Rendered
 from sweeper.report import phrases
 from sweeper.report.model import SCHEMA_VERSION, Buckets, SweepPlan, SweepReport, UnitReport
 from sweeper.report.spending import Spent
+from sweeper.scheduler import Why
 
 
 def document(kind: str, **content: Any) -> str:
@@ -32,6 +33,8 @@ def report_document(
 
     `rendered`: a dry run's pull requests, which are nowhere else.
     """
+    if ended == Why.DRAINED and not all(report.drained for report in reports):
+        ended = phrases.NOTHING_MORE
     return document(
         "report", ended=ended, exit_code=exit_code, sweeps=reports, pull_requests=pull_requests, rendered=rendered
     )
@@ -58,7 +61,7 @@ def plain(value: Any) -> Any:
         if isinstance(value, UnitReport) and value.held:
             data |= {"why": phrases.why(value)}
         if isinstance(value, SweepReport):
-            data |= {"drained": value.drained}
+            data |= {"drained": value.drained, "ended": phrases.ended(value)}
         return data
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}

@@ -11,6 +11,7 @@ from sweeper.records import UnitState
 from sweeper.report.model import SweepPlan, SweepReport, Try, UnitReport
 from sweeper.scheduler import Why
 
+NOTHING_MORE = "nothing more to try"  # a run that has ended so has left what a person decides
 SHORT = 12  # hex digits of a commit that are shown
 
 
@@ -26,8 +27,12 @@ def headline(report: SweepReport) -> str:
     left = report.buckets.remaining + report.buckets.appeared
     if not report.ended:
         return f"not finished: {count(left, 'finding')} left in round {report.rounds}"
-    why = "nothing more to try" if report.ended == Why.DRAINED else report.ended
-    return f"{why}: {count(left, 'finding')} left after {rounds}"
+    return f"{ended(report)}: {count(left, 'finding')} left after {rounds}"
+
+
+def ended(report: SweepReport) -> str:
+    """Why a run has ended; "drained" only where it is."""
+    return NOTHING_MORE if report.ended == Why.DRAINED and not report.drained else report.ended
 
 
 def buckets(report: SweepReport) -> Iterator[tuple[int, str, str]]:

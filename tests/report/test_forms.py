@@ -126,6 +126,7 @@ def test_the_document_is_one_json_value_with_a_schema_version() -> None:
     assert sweep["buckets"]["total"] == 11
     assert sweep["buckets"]["remaining"] == 4
     assert sweep["drained"] is False
+    assert document["ended"] == sweep["ended"] == "nothing more to try"
     assert sweep["units"][2]["title"] == BYTES
     assert sweep["units"][0]["tries"][0]["kind"] == "fixed"
     assert report_document([REPORT]).isascii()
