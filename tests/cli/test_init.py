@@ -109,7 +109,7 @@ def test_what_has_no_fixer_is_planned_and_held_for_a_person(place: Place) -> Non
     place.commit(REPOSITORIES["python"].files)
     assert place.run("init", **NO_KEYS).code == 0
     planned = place.run("plan", "mypy", "--json", wall=240, **NO_KEYS)
-    assert planned.code == 1, planned.err
+    assert planned.code == 0, planned.err  # nothing that a run would try
     (unit,) = planned.document["sweeps"][0]["units"]
     assert (unit["rung"], unit["hold"]) == (None, "the ladder has no rung")
     done = place.run("run", "mypy", wall=240, **NO_KEYS)
