@@ -137,6 +137,6 @@ def test_what_init_writes_passes_plan_at_once(place: Place, name: str) -> None:
         if missing or not rule:
             continue
         done = place.run("plan", sweep, "--json", wall=900, **NO_KEYS)
-        assert done.code == 1, (sweep, done.err)
         (plan,) = done.document["sweeps"]
+        assert done.code == int(any(unit["rung"] is not None for unit in plan["units"])), (sweep, done.err)
         assert rule in {each for unit in plan["units"] for each in unit["rules"]}, (sweep, plan["units"])
