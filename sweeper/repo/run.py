@@ -26,6 +26,7 @@ TIMEOUT = 600.0  # seconds; no command here talks to a network or a terminal
 STDERR_HEAD = 2000
 PIPE = 4096  # bytes of a request that are surely taken while nobody reads the answer
 
+MODELS = ("_API_KEY", "_AUTH_TOKEN")  # a key of a model is nothing to git, at the very start of a run either
 # Whatever the user configured, these hold. Command scope outranks every file.
 FIXED: tuple[tuple[str, str], ...] = (
     ("core.hooksPath", "/dev/null"),
@@ -83,6 +84,7 @@ class Git:
 
     def environment(self) -> dict[str, str]:
         env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+        env = {name: value for name, value in env.items() if not name.endswith(MODELS)}
         env |= {
             "LC_ALL": "C",
             "GIT_OPTIONAL_LOCKS": "0",

@@ -139,3 +139,13 @@ def test_what_dead_processes_left_is_removed(tmp_path: Path) -> None:
 
     run(made, work)
     assert [path.name.split("-")[0] for path in (made.top / ".git" / "sweeper" / "scratch").iterdir()] == ["elsewhere"]
+
+
+@pytest.mark.parametrize("user_config", [False, True])
+def test_c26_git_gets_no_key_of_a_model(user_config: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
+    monkeypatch.setenv("ANTHROPIC_AUTH_TOKEN", "k")
+    monkeypatch.setenv("SSH_AUTH_SOCK", "agent")
+    env = Git(None, user_config=user_config).environment()
+    assert [name for name in env if name.startswith("ANTHROPIC")] == []
+    assert env["SSH_AUTH_SOCK"] == "agent"
