@@ -30,7 +30,8 @@ STREAMS = 10
 STREAMS_EACH = 8
 THINKING = 0.02  # seconds before the first byte; the fastest models take ten times that
 SHORT, LONG = (10, 0.02, THINKING), (60, 0.05, THINKING)  # deltas of a stream, seconds between
-MANY = 100
+EACH = 8  # streams of one attempt, as many as it may have at once
+MANY = 13 * EACH
 TIMES = 3
 PATH = "/v1/messages"
 
@@ -94,7 +95,10 @@ class _Setup:
         provider = Provider("anthropic", self.url, KEY, Protocol.ANTHROPIC)
         self.gateway = Gateway([provider], budget, folder=self._folder, slots=MANY)
         await self.gateway.start()
-        self.door: Door = await self.gateway.open("bench", provider="anthropic", models=[MODEL], micro_usd=None)
+        self._doors: list[Door] = [
+            await self.gateway.open(f"bench{number}", provider="anthropic", models=[MODEL], micro_usd=None)
+            for number in range(MANY // EACH)
+        ]
         return self
 
     async def __aexit__(self, *error: object) -> None:
@@ -106,7 +110,11 @@ class _Setup:
         return await _client(what, self.url, KEY, "")
 
     async def through(self, what: str) -> dict[str, float]:
-        return await _client(what, "http://localhost", self.door.token, str(self.door.socket))
+        doors = self._doors[:1] if what == "rate" else self._doors  # every agent has a door of its own
+        tokens, sockets = (
+            ",".join(map(str, each)) for each in zip(*((door.token, door.socket) for door in doors), strict=True)
+        )
+        return await _client(what, "http://localhost", tokens, sockets)
 
 
 async def _client(what: str, url: str, token: str, socket: str) -> dict[str, float]:
@@ -129,6 +137,20 @@ def _resident() -> int:
 
 
 async def _calls(what: str, url: str, token: str, socket: str) -> dict[str, float]:
+    """`token` and `socket` of "many" and "first": those of all doors, with commas between."""
+    if what == "many":
+        doors = zip(token.split(","), socket.split(","), strict=True)
+        found = await asyncio.gather(*(_calls("each", url, *door) for door in doors))
+        return {"first": statistics.median(each["first"] for each in found)}
+    if what == "first":
+        doors = zip((token.split(",") * STREAMS)[:STREAMS], (socket.split(",") * STREAMS)[:STREAMS], strict=True)
+
+        async def stream(number: int, door: tuple[str, str]) -> dict[str, float]:
+            await asyncio.sleep(number * SHORT[0] * SHORT[1] / STREAMS)  # agents don't start in one moment
+            return await _calls("stream", url, *door)
+
+        found = await asyncio.gather(*(stream(number, door) for number, door in enumerate(doors)))
+        return {"first": statistics.median(each["first"] for each in found)}
     connector = aiohttp.UnixConnector(socket, limit=0) if socket else aiohttp.TCPConnector(limit=0)
     body = {"model": MODEL, "max_tokens": 2000, "messages": [{"role": "user", "content": "x" * 4000}]}
     headers = {"x-api-key": token}
@@ -153,17 +175,9 @@ async def _calls(what: str, url: str, token: str, socket: str) -> dict[str, floa
             began = time.perf_counter()
             await _many(whole, AT_ONCE, CALLS)
             return {"rate": CALLS / (time.perf_counter() - began)}
-        if what == "many":
-            return {"first": statistics.median(await asyncio.gather(*(first_byte() for _ in range(MANY))))}
-        seconds: list[float] = []
-
-        async def streams(number: int) -> None:
-            await asyncio.sleep(number * SHORT[0] * SHORT[1] / STREAMS)  # agents don't start in one moment
-            for _ in range(STREAMS_EACH):
-                seconds.append(await first_byte())
-
-        await asyncio.gather(*(streams(number) for number in range(STREAMS)))
-        return {"first": statistics.median(seconds)}
+        if what == "each":
+            return {"first": statistics.median(await asyncio.gather(*(first_byte() for _ in range(EACH))))}
+        return {"first": statistics.median([await first_byte() for _ in range(STREAMS_EACH)])}
 
 
 async def _many(call: Callable[[], Awaitable[None]], at_once: int, calls: int) -> None:
