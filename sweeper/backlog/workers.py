@@ -7,6 +7,7 @@ neither an interpreter's start nor a fork. What ends a worker is the outcome of 
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import signal
 import socket
@@ -85,7 +86,7 @@ class Workers:
         try:
             connection.settimeout(self._wall)
             connection.sendall(line)
-            while not _complete(data):
+            while len(data) < (size := _size(data)):
                 connection.settimeout(max(0.001, until - time.monotonic()))
                 chunk = connection.recv(1 << 20)
                 if not chunk:
@@ -98,6 +99,9 @@ class Workers:
         except OSError as error:
             return f"the parsing process did not answer: {error}", False
         _, _, stays = HEADER.unpack_from(data)
+        # A worker that leaves after its answer is gone at once: how it ended may come along with the answer.
+        stays = stays and len(data) == size
+        del data[int(size) :]
         del data[: HEADER.size]
         return data, stays
 
@@ -176,11 +180,11 @@ class Workers:
         self._control = self.server = None
 
 
-def _complete(data: bytearray) -> bool:
-    """Whether it is a whole answer."""
+def _size(data: bytearray) -> float:
+    """Bytes of the answer that begins here, with its header; infinite while, or because, none does."""
     if len(data) < HEADER.size or not data.startswith(ANSWERED):
-        return False
-    return len(data) == HEADER.size + int(HEADER.unpack_from(data)[1])
+        return math.inf
+    return HEADER.size + int(HEADER.unpack_from(data)[1])
 
 
 def _ending(data: bytearray) -> str:

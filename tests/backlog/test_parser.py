@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -15,7 +16,9 @@ import anyio
 import pytest
 
 from sweeper.backlog.child import ChildFailed, Parser
+from sweeper.backlog.parse_server import ANSWERED, ENDED, HEADER, TRAILER
 from sweeper.backlog.tools import GENERIC, RUFF
+from sweeper.backlog.workers import Workers
 from sweeper.errors import ConfigError
 from sweeper.records import CheckResult, CheckState
 from tests.backlog.samples import FOLDER, said, tree
@@ -271,6 +274,15 @@ def test_a_worker_that_stayed_as_it_was_takes_the_next_request() -> None:
         assert await parser.call(number_of_the_worker) != other  # there may be a rest of what it could not answer
 
     with_parser(work, at_once=1)
+
+
+@pytest.mark.parametrize("stays", [False, True])
+def test_an_answer_is_one_also_where_its_worker_s_end_comes_along(stays: bool) -> None:
+    """A worker that leaves after its answer: both may be there at the first look. One that ended stays in no case."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        theirs.sendall(HEADER.pack(ANSWERED, 2, stays) + b"{}" + TRAILER.pack(ENDED, 0))
+        assert Workers(1, 5.0)._exchange(ours, b"") == (bytearray(b"{}"), False)
 
 
 def test_a_worker_s_end_is_the_outcome_of_its_request_alone() -> None:
