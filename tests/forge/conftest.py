@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 
 from sweeper.forge import marker
 from tests.fire.project import COMMAND, Ended, Project
 from tests.forge.hub import Pull
+from tests.forge.made import machine
+from tests.forge.scenes import FILES, Scenario
 from tests.forge.server import TOKEN, Forge, serving
 from tests.waiting import PATIENCE
 
@@ -94,3 +97,17 @@ def forge(tmp_path: Path) -> Iterator[Forge]:
 @pytest.fixture
 def project(tmp_path: Path, forge: Forge, bwrap: Path) -> Cloned:
     return Cloned(tmp_path / "project", forge)
+
+
+@pytest.fixture
+def play(tmp_path: Path, forge: Forge) -> Callable[[Scenario], None]:
+    """Runs a scenario on one machine with a clone of the forge."""
+
+    def run(scenario: Scenario) -> None:
+        async def main() -> None:
+            async with machine(tmp_path / "one", forge, FILES) as made:
+                await scenario(made)
+
+        anyio.run(main)
+
+    return run

@@ -3,32 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from pathlib import Path
 
-import anyio
 import pytest
 
 from sweeper.errors import ForgeFailed
 from sweeper.forge import body as bodies
 from sweeper.forge import marker
 from tests.forge.made import CLEAN, Made, machine
+from tests.forge.scenes import TWO, Scenario, content, mark, only, subjects
 from tests.forge.server import TOKEN, Forge
-from tests.forge.test_publish import FILES, TWO, content, mark, only, subjects
-
-Scenario = Callable[[Made], Awaitable[None]]
-
-
-@pytest.fixture
-def play(tmp_path: Path, forge: Forge) -> Callable[[Scenario], None]:
-    def run(scenario: Scenario) -> None:
-        async def main() -> None:
-            async with machine(tmp_path / "one", forge, FILES) as made:
-                await scenario(made)
-
-        anyio.run(main)
-
-    return run
 
 
 def fetch(made: Made, forge: Forge, branch: str = "main") -> None:

@@ -8,62 +8,20 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import anyio
 import pytest
 
 from sweeper.config.models import PullRequestConfig
 from sweeper.errors import DispatcherBusy, ForgeFailed
-from sweeper.forge import marker
 from sweeper.publish.paper import PaperForge, PaperRemote, render
 from sweeper.publish.publisher import Publisher
 from sweeper.publish.record import Records
-from tests.forge.hub import Pull
 from tests.forge.made import CLEAN, DIRTY, Made, machine
+from tests.forge.scenes import TWO, Scenario, content, mark, only, subjects
 from tests.forge.server import BOT_TOKEN, TOKEN, Forge
-
-FILES = {f"pkg/m{number}.py": DIRTY for number in range(4)} | {
-    "other/z.py": DIRTY,
-    "README.md": b"hello\n",
-    "CODEOWNERS": b"/pkg/ @acme/pkg\n",
-}
-TWO = {"pkg/m0.py": CLEAN, "pkg/m1.py": CLEAN}
-
-Scenario = Callable[[Made], Awaitable[None]]
-
-
-@pytest.fixture
-def play(tmp_path: Path, forge: Forge) -> Callable[[Scenario], None]:
-    def run(scenario: Scenario) -> None:
-        async def main() -> None:
-            async with machine(tmp_path / "one", forge, FILES) as made:
-                await scenario(made)
-
-        anyio.run(main)
-
-    return run
-
-
-def only(forge: Forge) -> Pull:
-    (pull,) = forge.hub.open_pulls()
-    return pull
-
-
-def mark(pull: Pull) -> marker.Marker:
-    found = marker.read(pull.body)
-    assert found is not None
-    return found
-
-
-def subjects(forge: Forge, branch: str = "sweeper/s") -> list[str]:
-    return forge.hub.git("log", "--format=%s", "--reverse", f"main..{branch}").splitlines()
-
-
-def content(forge: Forge, path: str, branch: str = "sweeper/s") -> str:
-    return forge.hub.git("show", f"{branch}:{path}")
 
 
 def test_a_draft_after_the_first_round_is_updated_every_round_and_ready_when_drained(
