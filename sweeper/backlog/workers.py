@@ -1,7 +1,8 @@
 """The coordinator's side of the parsing process: its workers, and what becomes of a request.
 
 One warm process forks workers, and a worker that is left as it was takes the next request too, so that a parse costs
-neither an interpreter's start nor a fork. What ends a worker is the outcome of the one request that it worked at.
+neither an interpreter's start nor a fork. What a worker that had others before can't answer is asked of a new one, so
+that only a request's own doing is its outcome.
 """
 
 from __future__ import annotations
@@ -64,11 +65,16 @@ class Workers:
 
     def ask(self, asked: Asked, line: bytes) -> bytearray | str:
         """The answer to a request, as a document of JSON, or why there is none."""
-        connection = self._worker()
+        until = time.monotonic() + self._wall
+        used = self._idle_one()
+        data = self._asked(asked, used, line, until) if used is not None else ""
+        return self._asked(asked, self._new(), line, until) if isinstance(data, str) else data
+
+    def _asked(self, asked: Asked, connection: socket.socket, line: bytes, until: float) -> bytearray | str:
         stays = False
         try:
             asked.by(connection)
-            data, stays = self._exchange(connection, line)
+            data, stays = self._exchange(connection, line, until)
         finally:
             asked.by(None)
             self._give_back(connection, stays=stays)
@@ -79,12 +85,11 @@ class Workers:
         with self._lock:
             self._discard()
 
-    def _exchange(self, connection: socket.socket, line: bytes) -> tuple[bytearray | str, bool]:
+    def _exchange(self, connection: socket.socket, line: bytes, until: float) -> tuple[bytearray | str, bool]:
         """The answer, or why there is none, and whether the worker takes another request."""
-        until = time.monotonic() + self._wall
         data = bytearray()
         try:
-            connection.settimeout(self._wall)
+            connection.settimeout(max(0.001, until - time.monotonic()))
             connection.sendall(line)
             while len(data) < (size := _size(data)):
                 connection.settimeout(max(0.001, until - time.monotonic()))
@@ -105,8 +110,8 @@ class Workers:
         del data[: HEADER.size]
         return data, stays
 
-    def _worker(self) -> socket.socket:
-        """The connection of a worker that waits, or of a new one."""
+    def _idle_one(self) -> socket.socket | None:
+        """The connection of a worker that waits."""
         with self._lock:
             if self.server is not None and self.server.poll() is not None:
                 self._discard()  # nobody would end its workers
@@ -115,6 +120,9 @@ class Workers:
                 if _waits(connection):
                     return connection
                 connection.close()
+        return None
+
+    def _new(self) -> socket.socket:
         ours, theirs = socket.socketpair()
         try:
             with theirs:

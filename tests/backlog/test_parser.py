@@ -282,7 +282,7 @@ def test_an_answer_is_one_also_where_its_worker_s_end_comes_along(stays: bool) -
     ours, theirs = socket.socketpair()
     with ours, theirs:
         theirs.sendall(HEADER.pack(ANSWERED, 2, stays) + b"{}" + TRAILER.pack(ENDED, 0))
-        assert Workers(1, 5.0)._exchange(ours, b"") == (bytearray(b"{}"), False)
+        assert Workers(1, 5.0)._exchange(ours, b"", time.monotonic() + 5) == (bytearray(b"{}"), False)
 
 
 def test_a_worker_s_end_is_the_outcome_of_its_request_alone() -> None:
@@ -297,6 +297,21 @@ def test_a_worker_s_end_is_the_outcome_of_its_request_alone() -> None:
         assert server is not None
         await until_true(lambda: not children(server.pid), "its end")
         assert await parser.call(number_of_the_worker) not in (first, second)
+
+    with_parser(work, at_once=1)
+
+
+def die_after(worker: int) -> int:
+    """As one does in which an earlier request has left something bad."""
+    if os.getpid() == worker:
+        os._exit(0)
+    return os.getpid()
+
+
+def test_what_a_used_worker_can_t_answer_is_asked_of_a_new_one() -> None:
+    async def work(parser: Parser) -> None:
+        used = await parser.call(number_of_the_worker)
+        assert await parser.call(die_after, used) != used
 
     with_parser(work, at_once=1)
 
