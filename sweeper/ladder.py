@@ -90,7 +90,7 @@ def after(
     """What follows `outcome`, the last one of `history`. `now`: seconds since the epoch. `credential`: its rung's."""
     at = _place(history, ladder)
     kind, reason = outcome.kind, outcome.evidence.reason
-    said = f"{kind} ({reason})" if reason else str(kind)
+    said = came(str(kind), reason)
     if kind is Kind.ALREADY_CLEAN:
         return Next(Settled(), UnitState.SETTLED, 0, "not reproducible on the base: nothing to do")
     if kind in MERGEABLE:

@@ -1,6 +1,6 @@
 """The project's tests in a sandbox, and what the base's tests are worth as a yardstick.
 
-A test that was seen both green and red on one and the same tree, or on the base alone, is flaky.
+Which failures are flaky and which are a change's fault is the gate's to find out (`steady`).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Tests(enum.StrEnum):
 class TestBase:
     """The tests on the base commit. `failing`: names of the tests that fail there already.
 
-    `flaky`: names of tests that were seen both ways on one tree; WHOLE_SUITE where no JUnit file names any.
+    `flaky`: names of tests whose failures were found to be nobody's fault; WHOLE_SUITE where no JUnit file names any.
     `cases`: how many tests its JUnit file tells of.
     """
 
