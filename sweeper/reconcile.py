@@ -75,13 +75,21 @@ async def account(ledger: Ledger, logs: Path) -> int:
 
 
 async def reap(ledger: Ledger, backend: Backend) -> int:
-    """Remove exactly the sandboxes that are ours and dead: their owner is gone, or their deadline has passed."""
-    now = time.time()
-    dead: list[Handle] = []
-    for handle in await backend.list():
-        if not await ledger.alive(handle.owner) or 0 < handle.deadline < now:
-            dead.append(handle)
+    """Remove exactly the sandboxes that nobody needs any more."""
+    dead = [handle for handle in await backend.list() if await _is_left(handle, ledger)]
     return await backend.reap(dead)  # also with none: what is left besides sandboxes goes with them
+
+
+async def _is_left(handle: Handle, ledger: Ledger) -> bool:
+    """One of a coordinator that lives is its own, whatever a clock says: a clock may have been stepped. An agent's of a
+    dead coordinator may hold work that was paid for, its own ledger's to salvage: anybody else waits for the deadline.
+    """
+    alive = await ledger.alive(handle.owner)
+    if alive:
+        return False
+    if alive is False and (handle.role != Role.AGENT or not handle.deadline or await ledger.run(handle.run)):
+        return True
+    return 0 < handle.deadline < time.time()
 
 
 async def _salvage(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -69,10 +68,10 @@ def renew(connection: Connection, owner: str, lease: float, beat: float) -> bool
     return connection.run(sql, connection.now() + lease, beat, owner) == 1
 
 
-def alive(connection: Connection, owner: Owner, dead: Dead) -> bool:
-    rows = connection.rows(f"SELECT {STANDING_COLUMNS} FROM owner WHERE id = ?", owner.id)
-    standing = standing_from(rows[0]) if rows else Standing(owner, math.inf, math.inf, math.inf, False)
-    return not dead(standing, connection.now())
+def alive(connection: Connection, owner: str, dead: Dead) -> bool | None:
+    """None: this ledger does not know that owner."""
+    rows = connection.rows(f"SELECT {STANDING_COLUMNS} FROM owner WHERE id = ?", owner)
+    return not dead(standing_from(rows[0]), connection.now()) if rows else None
 
 
 def leave(connection: Connection, owner: str) -> None:

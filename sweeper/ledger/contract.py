@@ -115,9 +115,9 @@ class Ledger(Protocol):
     @property
     def lost(self) -> bool: ...
 
-    async def alive(self, owner: Owner) -> bool:
+    async def alive(self, owner: Owner) -> bool | None:
         """Is that coordinator's process still there? On this host its lock file proves it; elsewhere its lease.
-        An owner that this ledger does not know is alive unless this host proves otherwise."""
+        None: this ledger does not know it, and this host proves nothing."""
 
     async def aclose(self) -> None: ...
 

@@ -117,23 +117,34 @@ class Standing:
     dead: bool
 
 
+def proven_alive(owner: Owner, folder: Path) -> bool | None:
+    """What this host proves of an owner's process; None where it can't tell. `folder`: of the owners' lock files."""
+    held = lock_held(lock_path(folder, owner.id))
+    if held:
+        return True
+    if held is False and (_same_kernel(owner) or not shared_type(folder)):
+        return False
+    if _same_kernel(owner) and owner.boot == boot_id() and owner.started:
+        started = started_at(owner.pid)
+        return started is not None and abs(started - owner.started) <= CLOCK_TICK / 2
+    return None
+
+
 def is_dead(standing: Standing, folder: Path, now: float, *, shared_clock: bool) -> bool:
     """Whether this owner can do nothing any more. `now`: by the ledger's clock, which is the database's if shared."""
     if standing.dead:
         return True
-    owner, here = standing.owner, boot_id()
-    same_kernel = bool(here) and owner.boot.partition(":")[0] == here.partition(":")[0]
-    held = lock_held(lock_path(folder, owner.id))
-    if held:
-        return False
-    if held is False and (same_kernel or not shared_type(folder)):
-        return True
-    if same_kernel and owner.boot == here and owner.started:
-        started = started_at(owner.pid)
-        return started is None or abs(started - owner.started) > CLOCK_TICK / 2
-    if same_kernel and not shared_clock:
+    alive = proven_alive(standing.owner, folder)
+    if alive is not None:
+        return not alive
+    if _same_kernel(standing.owner) and not shared_clock:
         return since_boot() > standing.beat + standing.lease
     return now > standing.expires
+
+
+def _same_kernel(owner: Owner) -> bool:
+    here = boot_id()
+    return bool(here) and owner.boot.partition(":")[0] == here.partition(":")[0]
 
 
 class Renewal:

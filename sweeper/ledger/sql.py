@@ -19,7 +19,7 @@ from sweeper.ledger import claims, rounds, schema, story
 from sweeper.ledger.connection import Backend, Connection
 from sweeper.ledger.contract import AttemptRow, Counts, JournalRow, Queued, Run, StaleClaim
 from sweeper.ledger.encode import to_json
-from sweeper.ledger.lease import OwnerLock, Renewal, Standing, is_dead, lock_held, since_boot
+from sweeper.ledger.lease import OwnerLock, Renewal, Standing, is_dead, lock_held, proven_alive, since_boot
 from sweeper.ledger.reader import Reader
 from sweeper.ledger.writer import Writer
 from sweeper.records import Claim, Outcome, Owner, Skip, UnitState, Usage
@@ -88,8 +88,9 @@ class SqlLedger:
     def lost(self) -> bool:
         return self._renewal is not None and self._renewal.lost
 
-    async def alive(self, owner: Owner) -> bool:
-        return await self._reader.call(partial(claims.alive, owner=owner, dead=self._dead))
+    async def alive(self, owner: Owner) -> bool | None:
+        known = await self._reader.call(partial(claims.alive, owner=owner.id, dead=self._dead))
+        return known if known is not None else proven_alive(owner, self._locks)
 
     async def aclose(self) -> None:
         if self._closed:

@@ -13,7 +13,7 @@ import pytest
 
 from sweeper.errors import LedgerFailed, StaleClaim
 from sweeper.ledger import writer
-from sweeper.ledger.lease import Renewal, since_boot
+from sweeper.ledger.lease import Renewal, make_owner, since_boot
 from sweeper.records import Owner, UnitState
 from tests.ledger.builders import (
     ELSEWHERE,
@@ -122,12 +122,13 @@ async def test_alive_tells_of_owners_known_and_unknown(place: Place, ended_proce
     assert await ledger.alive(ledger._owner)
     assert await ledger.alive(dead._owner)
     crash(dead)
-    assert not await ledger.alive(dead._owner)
-    assert not await ledger.alive(ended_process)
-    assert await ledger.alive(ELSEWHERE)
+    assert await ledger.alive(dead._owner) is False
+    assert await ledger.alive(ended_process) is False
+    assert await ledger.alive(replace(make_owner(), id="another ledger's")) is True
+    assert await ledger.alive(ELSEWHERE) is None
     await ledger.aclose()
     asking = place.open()
-    assert not await asking.alive(ledger._owner)
+    assert await asking.alive(ledger._owner) is False
     await asking.aclose()
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import os
-import socket
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
@@ -15,6 +14,7 @@ from typing import Any
 import pytest
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
+from sweeper.ledger.lease import make_owner, started_at
 from sweeper.records import Owner
 from sweeper.sandbox.contract import Backend, Clocks, Entry, Facts, Layer, Limits, Name, Ran, Role, Snapshot, Spec
 from tests.conftest import cannot_run
@@ -29,7 +29,15 @@ _numbers = itertools.count()
 
 
 def owner(name: str) -> Owner:
-    return Owner(f"{name}-{os.getpid()}-{next(_numbers)}", socket.gethostname(), os.getpid(), time.time(), "boot")
+    return dataclasses.replace(make_owner(), id=f"{name}-{os.getpid()}-{next(_numbers)}")
+
+
+def seemingly_alive(id: str) -> Owner:
+    """An owner of this process whose sandboxes no run of another test takes for left, though this process gets killed:
+    it passes for the one that started it.
+    """
+    starter = os.getppid()
+    return dataclasses.replace(make_owner(), id=id, pid=starter, started=started_at(starter) or 0.0)
 
 
 @dataclasses.dataclass(frozen=True)

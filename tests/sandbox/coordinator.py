@@ -7,7 +7,6 @@ starter's: a killed one removes nothing.
 
 from __future__ import annotations
 
-import os
 import socket
 import sys
 import time
@@ -15,15 +14,15 @@ from pathlib import Path
 
 import anyio
 
-from sweeper.records import Owner
 from sweeper.sandbox.contract import Clocks, Limits, Name, Role, Spec
 from tests.sandbox.backends import FACTORIES
+from tests.sandbox.conftest import seemingly_alive
 from tests.sandbox.trees import PlainTree
 
 
 async def main(factory: str, store: str, place: str, owner: str, count: int, seconds: str, door: str = "") -> None:
     chosen = FACTORIES[factory]
-    backend = chosen.make(Path(store), Owner(owner, os.uname().nodename, os.getpid(), time.time(), "boot"), count)
+    backend = chosen.make(Path(store), seemingly_alive(owner), count)
     snapshot = await backend.prepare(PlainTree({"a": b"a"}), chosen.toolchain)
     folder = Path(place)
     doors = folder / "doors"

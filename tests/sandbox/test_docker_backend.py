@@ -127,17 +127,16 @@ def test_inner_deadline_ends_it_without_a_coordinator(docker_box: Box, docker_en
 
 
 CHILD = """
-import anyio, os, sys, time
+import anyio, sys, time
 from pathlib import Path
-from sweeper.records import Owner
 from sweeper.sandbox.contract import Clocks, Limits, Name, Role, Spec
 from tests.sandbox.backends import FACTORIES
-from tests.sandbox.conftest import FILES
+from tests.sandbox.conftest import FILES, seemingly_alive
 from tests.sandbox.trees import PlainTree
 
 async def main(factory, store, owner, script):
     chosen = FACTORIES[factory]
-    backend = chosen.make(Path(store), Owner(owner, "host", os.getpid(), time.time(), "boot"), 2)
+    backend = chosen.make(Path(store), seemingly_alive(owner), 2)
     out = Path(store) / owner
     spec = Spec(Name("salvage", owner, 1, Role.AGENT), await backend.prepare(PlainTree(FILES), chosen.toolchain),
                 ("sh", "-c", script), out, out.with_suffix(".err"), limits=Limits(128 << 20, 32, 1, 16 << 20, 1 << 20),
