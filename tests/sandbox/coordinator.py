@@ -53,4 +53,5 @@ async def main(factory: str, store: str, place: str, owner: str, count: int, sec
 
 
 if __name__ == "__main__":
-    anyio.run(main, sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4], int(sys.argv[5]), "".join(sys.argv[6:]))
+    factory, store, place, owner, count, seconds, *door = sys.argv[1:]
+    anyio.run(main, factory, store, place, owner, int(count), seconds, "".join(door))

@@ -216,15 +216,16 @@ def test_a_relay_ends_with_a_killed_coordinator(
     coordinator = subprocess.Popen(argv, stdout=subprocess.PIPE, cwd=ROOT)
     assert coordinator.stdout is not None
     assert coordinator.stdout.readline() == b"ready\n"
-    coordinator.kill()
-    coordinator.communicate()
 
     def relays() -> list[Any]:
         found = [each for each in containers(docker_engine, whose) if each.name.startswith("sweeper-relay-")]
         return [each for each in found if each.status == "running"]
 
+    assert len(relays()) == 2
+    coordinator.kill()
+    coordinator.communicate()
     until(lambda: not relays(), "the end of every relay")
     left = box.portal.call(box.backend.list, whose)
-    assert len(left) == 2
+    assert [each.running for each in left] == [True, True]
     box.portal.call(box.backend.reap, left)
     assert left_of(docker_engine, whose) == []
