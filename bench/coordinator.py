@@ -20,12 +20,12 @@ import anyio
 
 from bench.ledger import outcome, queued
 from bench.rows import Row
-from sweeper.claims import SweepClaims
 from sweeper.drain import EngineLimits, drain
 from sweeper.ledger import make_owner, open_ledger
 from sweeper.ledger.contract import Ledger, Queued, Run
 from sweeper.loop import Decision, Go, Idle, Page, Settled, Slot
 from sweeper.records import Outcome, UnitState
+from sweeper.sweep.claims import SweepClaims
 
 FEW, MANY = 1_000, 100_000
 SLOTS = 5

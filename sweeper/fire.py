@@ -19,12 +19,12 @@ import anyio
 from sweeper import agents
 from sweeper.branch import set_down
 from sweeper.budget import Budget
-from sweeper.classify import MONEY
 from sweeper.commands import argv
 from sweeper.drain import Drained, EngineLimits, LoopFailed, Why, drain
 from sweeper.errors import CheckBroken, ForgeFailed, LedgerFailed, LimitReached, NoSandbox, SweeperError
 from sweeper.forge.contract import Published, Rendered
 from sweeper.gate.green import Judge
+from sweeper.ladder.classify import MONEY
 from sweeper.ledger.contract import Ledger, Run
 from sweeper.loop import Claims, Loop
 from sweeper.order import Hooks, Order, Tools, ladder_digest, scope, workshop
@@ -34,7 +34,7 @@ from sweeper.reconcile import account, describe, reconcile, stands
 from sweeper.records import Unit
 from sweeper.report.build import build
 from sweeper.report.model import SweepReport
-from sweeper.sweep import Sweep
+from sweeper.sweep.sweep import Sweep
 
 if TYPE_CHECKING:  # slow to import, and only paid agents need it
     from sweeper.gateway import Gateway

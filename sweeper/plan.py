@@ -7,20 +7,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from sweeper import agents, ladder
+from sweeper import agents
 from sweeper.attempt.job import Job
 from sweeper.attempt.trial import briefing_of
 from sweeper.commands import argv
 from sweeper.config.models import LimitsConfig, RungConfig, SweepConfig
-from sweeper.forecast import Past, forecast
 from sweeper.ground import Ground, Workshop, agreeing_check, choose, stand_on
+from sweeper.ladder import ladder
+from sweeper.ladder.forecast import Past, forecast
 from sweeper.ledger.contract import Ledger, Queued, Run
 from sweeper.loop import Go
 from sweeper.order import Hooks, Order, Tools, ladder_digest, workshop
 from sweeper.prompt import render
 from sweeper.records import History, Unit, UnitState
 from sweeper.report.model import PlannedUnit, SweepPlan
-from sweeper.survey import queue, standing, survey
+from sweeper.sweep.survey import queue, standing, survey
 
 RUNS = 50  # newest runs of a sweep that its prices come from
 SAME = ("agent", "run", "provider", "model", "prompt", "candidates")  # what makes a rung of another run the same one

@@ -6,8 +6,8 @@ from typing import Any
 
 from sweeper.agents import words
 from sweeper.agents.contract import Left, Model, Needs, Printed, Start, Task
-from sweeper.classify import Trouble
 from sweeper.config.models import RungConfig
+from sweeper.ladder.classify import Trouble
 from sweeper.records import Usage
 
 NEEDS = Needs("anthropic", "claude-sonnet-4-5", frozenset({"anthropic"}))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from sweeper.agents import words
 from sweeper.agents.claude import needed
 from sweeper.agents.contract import Left, Needs, Printed, Start, Task
-from sweeper.classify import Trouble
 from sweeper.config.models import RungConfig
+from sweeper.ladder.classify import Trouble
 from sweeper.records import Usage
 
 NEEDS = Needs("openai", "gpt-5.5", frozenset({"openai"}))

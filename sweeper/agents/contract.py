@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from sweeper.classify import Trouble
 from sweeper.config.models import RungConfig
+from sweeper.ladder.classify import Trouble
 from sweeper.records import Usage
 
 

@@ -9,8 +9,8 @@ from sweeper.agents import words
 from sweeper.agents.claude import needed
 from sweeper.agents.contract import Left, Needs, Printed, Start, Task
 from sweeper.agents.home import with_file
-from sweeper.classify import Trouble
 from sweeper.config.models import RungConfig
+from sweeper.ladder.classify import Trouble
 from sweeper.records import Usage
 
 NEEDS = Needs("gemini", "gemini-2.5-pro", frozenset({"gemini"}))

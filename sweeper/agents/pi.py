@@ -10,8 +10,8 @@ from sweeper.agents.claude import needed
 from sweeper.agents.command import PROMPT
 from sweeper.agents.contract import Left, Needs, Printed, Start, Task
 from sweeper.agents.home import with_file
-from sweeper.classify import Trouble
 from sweeper.config.models import RungConfig
+from sweeper.ladder.classify import Trouble
 from sweeper.records import Usage
 from sweeper.sandbox.contract import INPUTS
 

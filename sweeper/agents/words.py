@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from sweeper.classify import Trouble
+from sweeper.ladder.classify import Trouble
 
 LONGEST_LINE = 4 << 20
 LARGEST_NUMBER = 1e15

@@ -19,11 +19,11 @@ from sweeper.attempt.trial import run_agent
 from sweeper.attempt.way import Bill
 from sweeper.backlog.child import ChildFailed
 from sweeper.capture import Captured
-from sweeper.classify import MEMORY, after_verify, before_verify, swaps
 from sweeper.commands import argv
 from sweeper.errors import SandboxFailed, SweeperError
 from sweeper.gate.suite import unit_test
 from sweeper.ground import Ground, Workshop
+from sweeper.ladder.classify import MEMORY, after_verify, before_verify, swaps
 from sweeper.logs import MAX_LINES
 from sweeper.loop import Slot
 from sweeper.policy import Verdict

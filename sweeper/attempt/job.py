@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sweeper.capture import Captured, recall
-from sweeper.classify import NOTHING, Signs, Traffic, Trouble
 from sweeper.ground import Workshop
+from sweeper.ladder.classify import NOTHING, Signs, Traffic, Trouble
 from sweeper.records import Outcome, Unit, Usage
 from sweeper.sandbox.contract import Clock, Facts
 

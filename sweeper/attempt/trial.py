@@ -15,8 +15,8 @@ from sweeper.attempt.job import AgentRun, Job, message_of, ref_of
 from sweeper.attempt.way import Bill, Way, clocks_of, forwarded, injected, usage_of, usd_of, way_of
 from sweeper.backlog.paths import to_root
 from sweeper.capture import Captured, capture
-from sweeper.classify import Signs, Traffic, Trouble
 from sweeper.ground import Ground, Workshop
+from sweeper.ladder.classify import Signs, Traffic, Trouble
 from sweeper.logs import end_of, tail
 from sweeper.prompt import Briefing, excerpts, render
 from sweeper.records import Usage

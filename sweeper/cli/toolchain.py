@@ -154,7 +154,7 @@ def prune(console: Console, older_than: str, everything: bool, as_json: bool) ->
 
     All of it is made again when it is needed.
     """
-    from sweeper.quantities import parse_seconds
+    from sweeper.config.quantities import parse_seconds
 
     try:
         seconds = parse_seconds(float(older_than) if older_than.isdigit() else older_than)

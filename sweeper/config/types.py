@@ -10,8 +10,8 @@ from typing import Annotated
 from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 
 from sweeper.commands import argv
+from sweeper.config.quantities import parse_bytes, parse_seconds
 from sweeper.errors import ConfigError
-from sweeper.quantities import parse_bytes, parse_seconds
 
 PATTERN_GROUPS = frozenset({"path", "line", "column", "rule", "message", "severity"})
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"

@@ -10,7 +10,7 @@ from sweeper.ledger.contract import Queued
 from sweeper.loop import Decision, Go, Hold, Idle, Page, Slot
 from sweeper.order import Publisher
 from sweeper.records import Outcome
-from sweeper.sweep import Sweep
+from sweeper.sweep.sweep import Sweep
 
 
 class Drafting:

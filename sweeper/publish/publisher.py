@@ -10,6 +10,7 @@ from dataclasses import replace
 import anyio
 
 from sweeper.backlog.child import Parser
+from sweeper.backlog.ownership import owners_of
 from sweeper.config.models import PullRequestConfig
 from sweeper.errors import DispatcherBusy, ForgeFailed
 from sweeper.forge import marker
@@ -19,7 +20,6 @@ from sweeper.forge.split import Item, Share, split
 from sweeper.forge.story import Part
 from sweeper.gate.gate import TOGETHER
 from sweeper.ledger.contract import Ledger, Run
-from sweeper.ownership import owners_of
 from sweeper.publish import where
 from sweeper.publish.branching import Branched, Branching
 from sweeper.publish.fitting import put

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from sweeper.forecast import Expected
+from sweeper.ladder.forecast import Expected
 from sweeper.records import Skip, UnitState, Usage
 from sweeper.report.spending import Spent
 

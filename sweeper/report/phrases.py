@@ -6,7 +6,7 @@ import datetime as dt
 import shlex
 from collections.abc import Iterator
 
-from sweeper import classify
+from sweeper.ladder import classify
 from sweeper.records import UnitState
 from sweeper.report.model import SweepPlan, SweepReport, Try, UnitReport
 from sweeper.scheduler import Why

@@ -18,9 +18,9 @@ from filelock import FileLock
 from sweeper import agents
 from sweeper.attempt.rehearsal import Exercise, Performed, perform
 from sweeper.attempt.trial import traffic_of
-from sweeper.classify import Signs, before_verify
 from sweeper.cli import wiring
 from sweeper.config.models import Config, RungConfig, SandboxConfig, SweepConfig
+from sweeper.ladder.classify import Signs, before_verify
 from sweeper.prompt import Briefing, render
 from sweeper.providers import settle
 from sweeper.records import Finding

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sweeper import agents
 from sweeper.agents import words
 from sweeper.agents.masks import MASKED, hides
-from sweeper.classify import Signs, Traffic, Trouble, before_verify
+from sweeper.ladder.classify import Signs, Traffic, Trouble, before_verify
 from sweeper.records import Kind
 from sweeper.sandbox.contract import Clock, Facts
 from tests.agents.scripts import FAILURES

@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sweeper import agents, ladder
-from sweeper.canary import UNANSWERED, Canary
-from sweeper.classify import NEVER_CALLED, common_failure
+from sweeper import agents
 from sweeper.config.models import RungConfig
+from sweeper.ladder import ladder
+from sweeper.ladder.canary import UNANSWERED, Canary
+from sweeper.ladder.classify import NEVER_CALLED, common_failure
 from sweeper.loop import Go, Pause, RetryAt, Stop
 from sweeper.prompt import AROUND, EXCERPT_BYTES, Briefing, excerpts, render
 from sweeper.records import Evidence, Finding, History, Kind, Outcome, UnitState, Usage

@@ -12,9 +12,9 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from sweeper import quantities
 from sweeper.cli.group import COMMANDS
 from sweeper.config import models as config
+from sweeper.config import quantities
 
 TOP = Path(__file__).resolve().parents[2]
 README, CONFIGURATION = TOP / "README.md", TOP / "docs" / "configuration.md"

@@ -19,8 +19,8 @@ import sweeper
 from sweeper.commands import argv, programs_of
 from sweeper.config.file import PLACES, Loaded, credential, digest, json_schema, load
 from sweeper.config.models import Config, LimitsConfig, RungConfig, SandboxConfig
+from sweeper.config.quantities import BYTES, SECONDS
 from sweeper.errors import ConfigError
-from sweeper.quantities import BYTES, SECONDS
 
 RUFF = '[sweep.ruff]\ncheck = "ruff check ."\n'
 

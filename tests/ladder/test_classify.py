@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sweeper.classify import Classified, after_verify, before_verify, common_failure, exchanged, swaps
+from sweeper.ladder.classify import Classified, after_verify, before_verify, common_failure, exchanged, swaps
 from sweeper.records import Evidence, Finding, Kind, Outcome
 from sweeper.sandbox.contract import Clock, Facts
 

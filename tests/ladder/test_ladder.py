@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sweeper import ladder
-from sweeper.classify import EXCHANGED, MEMORY
 from sweeper.config.models import RungConfig
+from sweeper.ladder import ladder
+from sweeper.ladder.classify import EXCHANGED, MEMORY
 from sweeper.loop import Go, Hold, Park, RetryAt, Settled, Stop
 from sweeper.records import MERGEABLE, Evidence, History, Kind, Outcome, UnitState
 

@@ -6,8 +6,8 @@ import hypothesis.strategies as st
 from hypothesis import given
 
 from sweeper.config.models import RungConfig
+from sweeper.ladder.pilot import SIZE, Pilot, Wait, size_of
 from sweeper.loop import Hold
-from sweeper.pilot import SIZE, Pilot, Wait, size_of
 from sweeper.records import Kind
 
 RUNG = RungConfig(run="x", pilot=3, pilot_floor=0.5)

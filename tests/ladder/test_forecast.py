@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sweeper.config.models import ClocksConfig, LimitsConfig, RungConfig
-from sweeper.forecast import COUNTED, MENDED, NO_HISTORY, Past, forecast
+from sweeper.ladder.forecast import COUNTED, MENDED, NO_HISTORY, Past, forecast
 from sweeper.records import Kind, Usage
 
 FREE = RungConfig(run="fix {files}")

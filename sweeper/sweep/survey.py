@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from sweeper.backlog import owners as codeowners
+from sweeper.backlog.ownership import Ownership, owners_of
 from sweeper.backlog.partition import ATTRIBUTES, FileFacts, Partitioned, file_facts, partition
 from sweeper.ground import FILES_AT_ONCE, Chosen, Ground, Workshop
 from sweeper.ledger.contract import Ledger, Queued
-from sweeper.ownership import Ownership, owners_of
 from sweeper.records import Finding, Partition, Unit, UnitState
 from sweeper.report.phrases import count
 

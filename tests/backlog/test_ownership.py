@@ -11,7 +11,7 @@ import pytest
 
 from sweeper.backlog.child import Parser
 from sweeper.backlog.owners import LOCATIONS, MAX_BYTES
-from sweeper.ownership import Ownership, owners_of
+from sweeper.backlog.ownership import Ownership, owners_of
 from sweeper.repo import Repo
 from tests.repo.builders import Project
 

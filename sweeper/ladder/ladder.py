@@ -10,8 +10,8 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from sweeper.classify import MEMORY, MONEY, came, exchanged
 from sweeper.config.models import RungConfig
+from sweeper.ladder.classify import MEMORY, MONEY, came, exchanged
 from sweeper.loop import Decision, Go, Hold, Park, Pause, RetryAt, Settled, Stop
 from sweeper.records import MERGEABLE, History, Kind, Outcome, UnitState
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sweeper.config.models import LimitsConfig, RungConfig
-from sweeper.ladder import CHARGED, HELD, NEXT_RUNG
+from sweeper.ladder.ladder import CHARGED, HELD, NEXT_RUNG
 from sweeper.records import Kind, Usage
 
 MENDED = frozenset({Kind.FIXED, Kind.ALREADY_CLEAN})

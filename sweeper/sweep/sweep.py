@@ -7,11 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from sweeper import ladder
 from sweeper.attempt.attempt import attempt
 from sweeper.attempt.job import Job, ref_of
-from sweeper.canary import Canary
-from sweeper.claims import SweepClaims
 from sweeper.errors import ConfigError, StaleClaim
 from sweeper.gate.suite import TestBase, test_base
 from sweeper.ground import (
@@ -26,14 +23,17 @@ from sweeper.ground import (
     stand_on,
     tally,
 )
+from sweeper.ladder import ladder
+from sweeper.ladder.canary import Canary
+from sweeper.ladder.pilot import Pilot, Wait
 from sweeper.ledger.contract import AttemptRow, Ledger, Queued, Run
 from sweeper.loop import Decision, Go, Hold, Idle, Page, Pause, RetryAt, Settled, Slot, Stop
-from sweeper.pilot import Pilot, Wait
 from sweeper.progress import Progress
 from sweeper.records import History, Kind, Outcome
 from sweeper.report.phrases import SHORT, count
-from sweeper.round import Barrier, close_round
-from sweeper.survey import queue, standing, survey
+from sweeper.sweep.claims import SweepClaims
+from sweeper.sweep.round import Barrier, close_round
+from sweeper.sweep.survey import queue, standing, survey
 
 Say = Callable[[str], None]
 

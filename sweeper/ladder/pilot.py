@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sweeper.config.models import RungConfig
-from sweeper.ladder import CHARGED, HELD, NEXT_RUNG
+from sweeper.ladder.ladder import CHARGED, HELD, NEXT_RUNG
 from sweeper.loop import Hold
 from sweeper.records import MERGEABLE, Kind
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from sweeper.classify import Trouble, common_failure
+from sweeper.ladder.classify import Trouble, common_failure
 from sweeper.records import Kind, Outcome
 
 FIRST = 5  # outcomes of a fire that tell a wrong command from hard units
