@@ -33,7 +33,9 @@ async def show(run: Run, repo: Repo, ledger: Ledger, say: Callable[[str], None])
     first = notes.get("branch") or usual
     if run.tip == run.base or (notes.get("branch_of") == run.tip and await _still(first, notes["branch_tip"], repo)):
         return
-    tip = await _signed(run, repo, say)
+    tip, unsigned = await signed(repo, run.base, run.tip)
+    if unsigned:
+        say(f"{run.sweep}: {unsigned}")
     for name in (first, f"{usual}-{run.id}", f"{usual.replace('/', '-')}-{run.id}"):
         old = await repo.branch(name)
         if why := await _closed(name, old, run, repo, ledger):
@@ -84,12 +86,11 @@ async def _differ(one: str, other: str, repo: Repo) -> bool:
     return (await repo.commit_of(one)).tree != (await repo.commit_of(other)).tree
 
 
-async def _signed(run: Run, repo: Repo, say: Callable[[str], None]) -> str:
-    """The tip with the user's signatures, if they have commits signed."""
+async def signed(repo: Repo, base: str, tip: str) -> tuple[str, str]:
+    """The tip with the user's signatures from `base` on, if they have commits signed; why it has none, "" otherwise."""
     if not repo.signs:
-        return run.tip
+        return tip, ""
     try:
-        return await repo.sign(run.base, run.tip)
+        return await repo.sign(base, tip), ""
     except GitFailed as error:
-        say(f"{run.sweep}: the commits are NOT signed, although commit.gpgSign is set: {error}")
-        return run.tip
+        return tip, f"the commits are NOT signed, although commit.gpgSign is set: {error}"

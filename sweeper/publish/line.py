@@ -7,8 +7,8 @@ import json
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
+from sweeper.branch import signed
 from sweeper.config.models import PullRequestConfig
-from sweeper.errors import GitFailed
 from sweeper.gate import green
 from sweeper.ledger.contract import Run
 from sweeper.publish.commits import shape
@@ -64,12 +64,9 @@ async def build(
         return Line(start, start, (*kept, *left), moved=False, notes=notes)
     pairs = [(piece, merged.merged[piece.commit]) for piece in fits.pieces if piece.commit in merged.merged]
     tip, more = await _finished(repo, fits.start, merged.tip, pairs, config, run.sweep)
-    if repo.signs:
-        try:
-            tip = await repo.sign(start, tip)
-        except GitFailed as problem:
-            more.append(f"the commits are NOT signed, although commit.gpgSign is set: {problem}")
-    return Line(tip, fits.start, (*kept, *left), notes=tuple(dict.fromkeys((*notes, *fits.notes, *more))))
+    tip, unsigned = await signed(repo, start, tip)
+    said = filter(None, (*notes, *fits.notes, *more, unsigned))
+    return Line(tip, fits.start, (*kept, *left), notes=tuple(dict.fromkeys(said)))
 
 
 async def _finished(

@@ -47,9 +47,7 @@ async def pieces_of(run: Run, repo: Repo, ledger: Ledger, *, paths: bool) -> lis
         rows[row.unit, row.number] = row
     units: dict[str, Unit] = {queued.key: queued.unit async for queued in ledger.units(run.sweep)}
     found: list[Piece] = []
-    at = run.tip
-    while at != run.base:
-        commit = await repo.commit_of(at)
+    async for at, commit in repo.line(run.tip, run.base):
         trailers = dict(TRAILER.findall(commit.message))
         if len(commit.parents) != 1 or "Unit" not in trailers or len(found) > MOST:
             raise GitFailed(f"{at} is no commit of run {run.id}")
@@ -73,7 +71,6 @@ async def pieces_of(run: Run, repo: Repo, ledger: Ledger, *, paths: bool) -> lis
                 held=unit if batched else None,
             )
         )
-        (at,) = commit.parents
     return found[::-1]
 
 

@@ -141,15 +141,12 @@ def _last_line(unit: UnitReport) -> str:
 async def commits_by_unit(repo: Repo, tip: str, onto: str, most: int) -> dict[str, str]:
     """Unit -> its newest commit on a published branch, looking back from the tip at most `most` commits."""
     found: dict[str, str] = {}
-    at = tip
-    for _ in range(most):
-        if at == onto:
-            break
-        commit = await repo.commit_of(at)
+    left = most
+    async for at, commit in repo.line(tip, onto):
         for name, value in TRAILER.findall(commit.message):
             if name == "Unit":
                 found.setdefault(value, at)
-        if not commit.parents:
+        left -= 1
+        if left <= 0:
             break
-        at = commit.parents[0]
     return found

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Self
@@ -26,13 +26,9 @@ from sweeper.repo.place import Place
 from sweeper.repo.refs import Refs
 from sweeper.repo.remote import Remotes
 from sweeper.repo.rules import Rules
-from sweeper.repo.trees import Trees
+from sweeper.repo.trees import EMPTY_TREE, Trees
 from sweeper.repo.write import BAD_NAME, Conflict, Writer
 
-EMPTY_TREE = {
-    "sha1": "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
-    "sha256": "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
-}
 LISTINGS = 2  # commits whose listing is remembered: a round's base and its merge
 FILE_CAP = 5_000_000  # bytes
 
@@ -190,7 +186,7 @@ class Repo:
         return await to_thread.run_sync(lambda: self._rules.ignored(commit, self._listing(commit), wanted))
 
     async def attributes(
-        self, commit: str, paths: Iterable[bytes], names: tuple[str, ...] = ("filter", "linguist-generated")
+        self, commit: str, paths: Iterable[bytes], names: tuple[str, ...]
     ) -> Mapping[bytes, Mapping[str, str]]:
         """path -> attribute -> "set", "unset" or a value, by the commit's own .gitattributes; others are absent."""
         wanted = tuple(paths)
@@ -227,6 +223,12 @@ class Repo:
     async def commit_of(self, commit: str) -> Commit:
         """Tree, parents, time and message of a commit."""
         return await to_thread.run_sync(self._writer.commit, commit)
+
+    async def line(self, tip: str, base: str) -> AsyncIterator[tuple[str, Commit]]:
+        """The commits from `tip` back to `base` (excluded), or to where history begins; always the first parent's."""
+        commits = self._writer.line(tip, base)
+        while (step := await to_thread.run_sync(next, commits, None)) is not None:
+            yield step
 
     async def paths_of(self, commit: str) -> list[str]:
         """The paths that a commit changes against its parent."""

@@ -11,6 +11,10 @@ from sweeper.errors import GitFailed
 from sweeper.records import BaseEntry
 from sweeper.repo.objects import TREE, Objects
 
+EMPTY_TREE = {
+    "sha1": "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
+    "sha256": "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
+}
 KEPT = 30_000  # entries of tree objects remembered, some 300 bytes each: those on the way to a round's paths
 
 

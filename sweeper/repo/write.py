@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -130,16 +130,23 @@ class Writer:
 
         What was merged into the line stays as it is.
         """
-        line, at = [], tip
-        while at != base:
-            commit = self.commit(at)
-            if not commit.parents:
-                raise GitFailed(f"{tip} does not follow {base} in one line: nothing to sign")
-            line.append(commit)
-            at = commit.parents[0]
-        for commit in reversed(line):
+        commits = [commit for _, commit in self.line(tip, base)]
+        if commits and commits[-1].parents[:1] != (base,):
+            raise GitFailed(f"{tip} does not follow {base} in one line: nothing to sign")
+        at = base
+        for commit in reversed(commits):
             at = signed(git, commit._replace(parents=(at, *commit.parents[1:])), who)
         return at
+
+    def line(self, tip: str, base: str) -> Iterator[tuple[str, Commit]]:
+        """The commits from `tip` back to `base` (excluded), or to where history begins; always the first parent's."""
+        at = tip
+        while at != base:
+            commit = self.commit(at)
+            yield at, commit
+            if not commit.parents:
+                return
+            at = commit.parents[0]
 
     def _file(self, tree: str, path: bytes) -> BaseEntry | None:
         entry = self._trees.entry(tree, path)

@@ -153,7 +153,7 @@ def test_b19_nothing_of_the_repository_runs_on_the_host(tmp_path: Path) -> None:
             tip = await repo.commit_tree(tree, [one], "both", 1.0)
             assert await repo.blobs(tip, [b"a.py"]) == {b"a.py": b"x\n2\ny\n"}
             await repo.check_ignore(base, [b"a.py"])
-            await repo.attributes(base, [b"a.py"])
+            await repo.attributes(base, [b"a.py"], ("filter",))
             await repo.changes_of(two)
             await repo.update_branch("sweeper/x", tip, None)
             await repo.delete_refs("refs/sweeper/r")

@@ -70,7 +70,9 @@ def test_b21_attributes_of_the_commit(tmp_path: Path) -> None:
     (made.top / ".git" / "info" / "attributes").write_text("* filter=info\n")
 
     async def work(repo: Repo) -> None:
-        found = await repo.attributes(base, [b"a.bin", b"d/b.bin", b"pkg/c.bin", b"y.gen", b"x.gen", b"a.py"])
+        found = await repo.attributes(
+            base, [b"a.bin", b"d/b.bin", b"pkg/c.bin", b"y.gen", b"x.gen", b"a.py"], ("filter", "linguist-generated")
+        )
         assert found == {
             b"a.bin": {"filter": "lfs"},
             b"d/b.bin": {"filter": "lfs"},
