@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from sweeper import agents
 from sweeper.attempt.job import AgentRun, Job, message_of, ref_of
-from sweeper.attempt.way import Bill, Way, clocks_of, forwarded, injected, usage_of, usd_of, way_of
+from sweeper.attempt.way import Bill, Way, clocks_of, forwarded, injected, usage_of, way_of
 from sweeper.backlog.paths import to_root
 from sweeper.capture import Captured, capture
 from sweeper.ground import Ground, Workshop
@@ -122,7 +122,7 @@ def _task(workshop: Workshop, job: Job, briefing: Briefing, model: agents.Model 
         title=job.unit.title,
         number=job.number,
         model=model,
-        usd=usd_of(workshop, rung) if model else 0.0,
+        usd=rung.usd(workshop.usd_per_attempt) if model else 0.0,
     )
 
 

@@ -77,7 +77,7 @@ async def way_of(
     if rung.inject:
         from sweeper.gateway import NoRoom
 
-        hosts, charge = rung.egress, round(usd_of(workshop, rung) * 1_000_000)
+        hosts, charge = rung.egress, round(rung.usd(workshop.usd_per_attempt) * 1_000_000)
         opened = await workshop.gateway.tunnel(
             attempt, provider=needs.provider, hosts=hosts, micro_usd=charge, receipt=receipt
         )
@@ -99,7 +99,7 @@ async def _metered(workshop: Workshop, rung: RungConfig, needs: agents.Needs, at
         attempt,
         provider=needs.provider,
         models=[needs.model],
-        micro_usd=round(usd_of(workshop, rung) * 1_000_000),
+        micro_usd=round(rung.usd(workshop.usd_per_attempt) * 1_000_000),
         tokens=rung.max_tokens,
         deadline=time.time() + rung.clocks.wall,
         patience=patience(clocks_of(rung)),
@@ -116,10 +116,6 @@ def patience(clocks: Clocks) -> float:
 
 def clocks_of(rung: RungConfig) -> Clocks:
     return Clocks(wall=rung.clocks.wall, first_output=rung.clocks.first_output, idle=rung.clocks.idle)
-
-
-def usd_of(workshop: Workshop, rung: RungConfig) -> float:
-    return workshop.usd_per_attempt if rung.budget_usd is None else rung.budget_usd
 
 
 def forwarded(argv: Sequence[str], inputs: dict[str, bytes], door: Door, key_size: int = 0) -> tuple[str, ...]:

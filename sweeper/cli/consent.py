@@ -34,7 +34,7 @@ def _price(order: Order) -> dict[str, str]:
     for name, config in order.sweeps.items():
         for number, rung in enumerate(config.ladder, 1):
             if needs := agents.needs(rung):
-                usd = order.limits.usd_per_attempt if rung.budget_usd is None else rung.budget_usd
+                usd = rung.usd(order.limits.usd_per_attempt)
                 times = f", {rung.candidates} at once" if rung.candidates > 1 else ""
                 lines.append(f"{name}: rung {number}: {rung.agent} with {needs.model}, at most ${usd:.2f} each{times}")
                 if words := agents.injection(rung):

@@ -83,6 +83,10 @@ class RungConfig(Model):
     egress: list[HostPort] = []
     """The only addresses, as "host:port", that a program with an injected key reaches, by $HTTPS_PROXY."""
 
+    def usd(self, usual: float) -> float:
+        """Dollars that one attempt may spend; `usual` where this rung names none."""
+        return usual if self.budget_usd is None else self.budget_usd
+
     @model_validator(mode="after")
     def _complete(self) -> RungConfig:
         if self.agent == "command" and not argv(self.run):

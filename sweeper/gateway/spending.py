@@ -116,9 +116,9 @@ class Spending:
 
     def charge(self, account: Account, micro_usd: int) -> NoRoom | None:
         """Spend so much at once, if fire and day have room for it: for what nobody can meter."""
-        reservation = self._budget.reserve(micro_usd, units=0)
-        if not isinstance(reservation, Reservation):
-            return NoRoom(reservation.limit)
+        reservation = self._budget.reserve(micro_usd)
+        if reservation is None:
+            return NoRoom(self._budget.room[0])
         account.held_micro_usd += micro_usd
         Hold(self, account, Ask(0, 0, None), 0, reservation).unknown(None)
         return None
@@ -152,8 +152,8 @@ class Spending:
     def _hold(self, account: Account, ask: Ask, output: int) -> Hold:
         rates = ask.rates or NO_PRICE
         micro_usd = -(-(ask.input * rates.dearest_input + output * rates.output) // PICO)
-        reservation = self._budget.reserve(micro_usd, units=0)
-        assert isinstance(reservation, Reservation), "the room was measured in this very step"
+        reservation = self._budget.reserve(micro_usd)
+        assert reservation is not None, "the room was measured in this very step"
         account.held_micro_usd += micro_usd
         account.held_tokens += ask.input + output
         if account.receipt is not None:  # before anything is sent: a death from here on counts all of it

@@ -102,13 +102,12 @@ def _from_limits(
 ) -> Expected:
     attempts = arriving * rung.attempts
     runs = attempts * rung.candidates
-    usd = limits.usd_per_attempt if rung.budget_usd is None else rung.budget_usd
     tokens = None if rung.max_tokens is None else round(runs * rung.max_tokens)
     return Expected(
         rung=number,
         attempts=round(attempts, 1),
         tokens=tokens if paid else 0,
-        usd=round(runs * usd, 4) if paid else 0.0,
+        usd=round(runs * rung.usd(limits.usd_per_attempt), 4) if paid else 0.0,
         minutes=_minutes(attempts, rung.clocks.wall, rung, slots),
         basis=NO_HISTORY,
         at_most=True,
