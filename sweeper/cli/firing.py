@@ -173,13 +173,10 @@ async def _unfinished(
     """(base, kind of dry run) -> the runs that can go on so, with the configuration that they were started with."""
     found: dict[tuple[str, str], list[tuple[Run, SweepConfig]]] = {}
     async with wiring.reading(repo, config) as ledger:
-        newest = {} if ledger is None else await reading.newest(ledger)
-        if ledger is None or not newest:
+        if ledger is None or not await ledger.runs(1):
             raise ConfigError(f"no sweep was run in {repo.top} yet", hint="`sweeper run` starts one")
-        if unknown := [name for name in wanted.sweeps if name not in newest]:
-            raise ConfigError(f"no run of a sweep {unknown[0]!r} is known", hint=f"known: {', '.join(newest)}")
-        for run in newest.values():
-            if run.ended == Why.DRAINED or (wanted.sweeps and run.sweep not in wanted.sweeps):
+        for run in (await reading.newest(ledger, wanted.sweeps)).values():
+            if run.ended == Why.DRAINED:
                 continue
             notes = await ledger.notes(run.id)
             as_started = run, SweepConfig.model_validate(notes["config"])

@@ -56,13 +56,10 @@ async def publish(
 
 
 async def _runs(ledger: Ledger, names: Sequence[str], repo: Repo) -> list[Run]:
-    newest = await reading.newest(ledger)
-    if unknown := [name for name in names if name not in newest]:
-        raise ConfigError(f"no run of a sweep {unknown[0]!r} is known", hint=f"known: {', '.join(newest)}")
-    runs = [run for name, run in newest.items() if not names or name in names]
-    if not runs:
+    newest = await reading.newest(ledger, names)
+    if not newest:
         raise ConfigError(f"no sweep was run in {repo.top} yet", hint="`sweeper run --pull-request` starts one")
-    return runs
+    return [*newest.values()]
 
 
 async def _expect(run: Run, ledger: Ledger, repo: Repo) -> None:

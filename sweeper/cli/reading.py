@@ -30,12 +30,14 @@ async def ledger(console: Console, config: Path | None) -> AsyncIterator[tuple[L
             yield found, loaded.config
 
 
-async def newest(found: Ledger) -> dict[str, Run]:
-    """The newest run of each sweep."""
+async def newest(found: Ledger, names: Sequence[str] = ()) -> dict[str, Run]:
+    """The newest run of each sweep, or of the named ones. Raises ConfigError for a name that no run has."""
     runs: dict[str, Run] = {}
     for run in sorted(await found.runs(RUNS), key=lambda run: run.created):
         runs[run.sweep] = run
-    return dict(sorted(runs.items()))
+    if unknown := [name for name in names if name not in runs]:
+        raise ConfigError(f"no run of a sweep {unknown[0]!r} is known", hint=f"known: {', '.join(sorted(runs))}")
+    return {name: run for name, run in sorted(runs.items()) if not names or name in names}
 
 
 def pick(runs: Sequence[Run], name: str) -> Run:

@@ -53,7 +53,6 @@ def command(
 async def _report(console: Console, sweeps: tuple[str, ...], run_id: str | None, config: Path | None, form: str) -> int:
     from sweeper.cli import reading
     from sweeper.cli.group import installed
-    from sweeper.errors import ConfigError
     from sweeper.report.build import build
     from sweeper.report.document import report_document
     from sweeper.report.markdown import report_markdown
@@ -61,13 +60,8 @@ async def _report(console: Console, sweeps: tuple[str, ...], run_id: str | None,
     from sweeper.report.text import report_text
 
     async with reading.ledger(console, config) as (ledger, _):
-        newest = await reading.newest(ledger)
-        if unknown := [name for name in sweeps if name not in newest]:
-            raise ConfigError(f"no run of a sweep {unknown[0]!r} is known", hint=f"known: {', '.join(newest)}")
-        if run_id is not None:
-            runs = [reading.pick(await ledger.runs(reading.RUNS), run_id)]
-        else:
-            runs = [run for name, run in newest.items() if not sweeps or name in sweeps]
+        newest = await reading.newest(ledger, sweeps)
+        runs = [*newest.values()] if run_id is None else [reading.pick(await ledger.runs(reading.RUNS), run_id)]
         if form in ("sarif", "rdjson"):
             rests = [await remaining(ledger, run) for run in runs]
             console.result(sarif(rests, installed() or "0") if form == "sarif" else rdjson(rests))

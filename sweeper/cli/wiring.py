@@ -39,9 +39,9 @@ PROMPTS = Path(".sweeper/prompts")  # a project's own templates, below its top
 
 
 @asynccontextmanager
-async def repository(start: Path | None = None) -> AsyncIterator[Repo]:
+async def repository() -> AsyncIterator[Repo]:
     """The repository of the working folder. Raises ConfigError if there is none."""
-    async with await Repo.open(start or here()) as repo:
+    async with await Repo.open(here()) as repo:
         yield repo
 
 
