@@ -79,11 +79,10 @@ async def capture(
     in_scope: Callable[[bytes], bool],
     ref: str,
     message: str,
-    when: float | None = None,
+    when: float,
     secrets: Sequence[bytes] = (),
 ) -> Captured:
-    """Commit what counts on top of `base`, under `ref`; `when` (epoch seconds) is the commit's time, by default the
-    base's own.
+    """Commit what counts on top of `base`, under `ref`; `when`: the commit's time, in epoch seconds.
 
     Equal layers give an equal commit. What holds one of `secrets` is refused here already, so that no object of the
     repository ever does. Raises GitFailed.
@@ -104,8 +103,6 @@ async def capture(
         else:
             changes.append(change_of(entry, listing))
     text = Redactor(secrets).text(message.rstrip("\n") + trailers(refused, outside, dropped))
-    if when is None:
-        when = (await repo.commit_of(base)).when
     commit = await repo.write_change(base, changes, text, ref, when) if changes else ""
     return Captured(commit, tuple(changes) if commit else (), tuple(refused), dropped, tuple(outside))
 

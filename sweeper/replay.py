@@ -5,12 +5,10 @@ Pure: it reads no clock and runs nothing. A prefix of a journal is fine (a coord
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from sweeper.errors import LedgerFailed
 from sweeper.ledger.contract import JournalRow
 from sweeper.scheduler import Scheduler, Tally
 from sweeper.scheduler.journal import decode_event, encode_commands
@@ -65,22 +63,3 @@ def replay(rows: Iterable[JournalRow]) -> ReplayReport:
             difference = Difference(row.seq, row.event, expected, row.commands, why)
             return ReplayReport(count, drains, scheduler.ended, scheduler.tally, difference)
     return ReplayReport(count, drains, scheduler.ended, scheduler.tally)
-
-
-def to_line(row: JournalRow) -> str:
-    """One line of a journal file."""
-    return json.dumps([row.seq, row.event, row.commands], separators=(",", ":")) + "\n"
-
-
-def from_lines(lines: Iterable[str]) -> Iterator[JournalRow]:
-    """The rows of a journal file. A torn last line is left out; a broken one before it raises LedgerFailed."""
-    broken = ""
-    for number, line in enumerate(lines, 1):
-        if broken:
-            raise LedgerFailed(broken, hint="The journal was changed or damaged; replay the lines before this one.")
-        try:
-            seq, event, commands = json.loads(line)
-        except ValueError as problem:
-            broken = f"line {number} of the journal is not a row: {problem}"
-            continue
-        yield JournalRow(seq, event, commands)

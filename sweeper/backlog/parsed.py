@@ -21,6 +21,7 @@ MAX_MESSAGE = 1000  # characters
 MAX_RULE = 200
 MAX_PATH = 4096
 MAX_NUMBER = 2**31 - 1
+HEAD_LINES = 10
 
 # Rules by which linters say "this file could not be read or parsed".
 SYNTAX_RULES = frozenset(
@@ -118,10 +119,10 @@ def plain(text: str, limit: int = MAX_MESSAGE) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
-def head(text: str, lines: int = 10) -> str:
+def head(text: str) -> str:
     """The first lines of what a tool said, each printable, for an error message."""
     printable = (plain(line, 200) for line in text[:4000].splitlines())
-    return "\n".join(islice((line for line in printable if line), lines))
+    return "\n".join(islice((line for line in printable if line), HEAD_LINES))
 
 
 def number(value: object) -> int:

@@ -83,6 +83,11 @@ class Published:
     draft: bool
     notes: tuple[str, ...] = ()
 
+    @classmethod
+    def of(cls, pull: PullRequest, sweep: str, part: str, operation: str, notes: tuple[str, ...] = ()) -> Published:
+        """`pull`: as it was read back."""
+        return cls(sweep, part, pull.number, pull.url, pull.head, pull.branch, pull.base, operation, pull.draft, notes)
+
 
 @dataclass(frozen=True, slots=True)
 class Rendered:

@@ -1,9 +1,9 @@
-"""What a unit's findings explain: code that a finding says is dead may go, a name that a finding blames may change."""
+"""What a unit's findings explain: code that a finding says is dead may go."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -19,11 +19,6 @@ REMOVAL = re.compile(
     r"|\bprint\b|debugger|pprint|dbg_macro|can be removed|should be removed|remove[d ]|identical|shadow|empty"
     r"|multiple|overrid|lost"
     r"|\b(?:F401|F811|F841|ERA001|T20[13]|SC2034|SC2317|SA4006|SA9003|U1000|S1023|W0611|W0612|W0613|V107)\b",
-    re.IGNORECASE,
-)
-NAMING = re.compile(
-    r"nam(?:e|ing)|case|convention|style|builtin|shadow|prefix|suffix|confus|ambiguous|\bN8\d\d\b|C0103|ST1003"
-    r"|A00[1-6]|reserved",
     re.IGNORECASE,
 )
 LAYOUT = re.compile(
@@ -65,17 +60,9 @@ class Explained:
         lines = [number for number, line in enumerate(text.splitlines(), 1) if line.strip()]
         return bool(lines) and {finding.line for finding in self.removing}.issuperset(lines)
 
-    def naming(self, name: str) -> bool:
-        """Whether a finding blames this name."""
-        return any(
-            re.search(rf"(?<!\w){re.escape(name)}(?!\w)", finding.message)
-            and NAMING.search(f"{finding.rule} {finding.message}")
-            for finding in self.findings
-        )
-
-    def at(self, lines: Sequence[int], around: int = 0) -> bool:
-        """Whether a finding is in or near one of the lines of the base."""
-        return any(abs(finding.line - line) <= around for finding in self.findings for line in lines)
+    def at(self, lines: Collection[int]) -> bool:
+        """Whether a finding is in one of the lines of the base."""
+        return any(finding.line in lines for finding in self.findings)
 
     def findings_say(self, words: re.Pattern[str]) -> bool:
         return any(words.search(f"{finding.rule} {finding.message}") for finding in self.findings)

@@ -66,19 +66,7 @@ class Opening:
                 filter(None, (problem.hint, f"{place.branch} is pushed; by hand it is opened here: {url}"))
             )
             raise ForgeFailed(str(problem), hint=hint, reason=problem.reason) from problem
-        done = Published(
-            sweep=run.sweep,
-            part=part.share.label,
-            number=pull.number,
-            url=pull.url,
-            head=pull.head,
-            branch=pull.branch,
-            base=pull.base,
-            operation=operation,
-            draft=pull.draft,
-            notes=(BOT,) if self._bot else (),
-        )
-        return done, pull
+        return Published.of(pull, run.sweep, part.share.label, operation, (BOT,) if self._bot else ()), pull
 
     async def _send(self, run: Run, part: Branched, story: Story) -> tuple[PullRequest, str]:
         known = part.place.pull

@@ -197,19 +197,7 @@ class Publisher:
                 self._say(f"{run.sweep}: {pull.url} has nothing left to change; [pull_request] auto_close closes such")
             else:
                 await self._forge.close(pull.number, CLOSED)
-                closed.append(
-                    Published(
-                        run.sweep,
-                        mark.part,
-                        pull.number,
-                        pull.url,
-                        pull.head,
-                        pull.branch,
-                        pull.base,
-                        "closed",
-                        pull.draft,
-                    )
-                )
+                closed.append(Published.of(pull, run.sweep, mark.part, "closed"))
         return closed
 
 

@@ -9,15 +9,15 @@ from sweeper.report import phrases
 from sweeper.report.escape import terminal
 from sweeper.report.model import SweepPlan, SweepReport, Try, UnitReport
 
-LISTED = 20
+LISTED = 20  # of each group
 
 
-def report_text(report: SweepReport, *, listed: int = LISTED) -> str:
-    """The whole report; of each group of units the first `listed`."""
-    return "\n".join(_report(report, listed)) + "\n"
+def report_text(report: SweepReport) -> str:
+    """The whole report; of each group of units the first ones."""
+    return "\n".join(_report(report)) + "\n"
 
 
-def _report(report: SweepReport, listed: int) -> Iterator[str]:
+def _report(report: SweepReport) -> Iterator[str]:
     yield f"{terminal(report.sweep)}: {terminal(phrases.headline(report))}"
     for number, bucket, reason in phrases.buckets(report):
         yield f"  {number:>7,} {bucket}" + (f": {terminal(reason)}" if reason else "")
@@ -28,10 +28,10 @@ def _report(report: SweepReport, listed: int) -> Iterator[str]:
     for name, units in phrases.groups(report):
         yield ""
         yield f"{name} ({len(units):,}):"
-        for unit in units[:listed]:
+        for unit in units[:LISTED]:
             yield from _unit_lines(unit)
-        if len(units) > listed:
-            yield f"  ... and {len(units) - listed:,} more; `sweeper report --json` has them all"
+        if len(units) > LISTED:
+            yield f"  ... and {len(units) - LISTED:,} more; `sweeper report --json` has them all"
 
 
 def _facts(report: SweepReport) -> Iterator[tuple[str, str]]:
@@ -76,12 +76,12 @@ def _unit_lines(unit: UnitReport) -> Iterator[str]:
         yield f"      {terminal(line)}"
 
 
-def plan_text(plan: SweepPlan, *, listed: int = LISTED) -> str:
+def plan_text(plan: SweepPlan) -> str:
     """What a run would do."""
-    return "\n".join(_plan(plan, listed)) + "\n"
+    return "\n".join(_plan(plan)) + "\n"
 
 
-def _plan(plan: SweepPlan, listed: int) -> Iterator[str]:
+def _plan(plan: SweepPlan) -> Iterator[str]:
     yield (
         f"{terminal(plan.sweep)}: {phrases.count(plan.findings, 'finding')} in "
         f"{phrases.count(len(plan.units), 'unit')} at {plan.base[: phrases.SHORT]}"
@@ -106,29 +106,29 @@ def _plan(plan: SweepPlan, listed: int) -> Iterator[str]:
         yield f"  rung {number}    {terminal(rung)}"
     for line in phrases.expected(plan):
         yield f"  expected  {line}"
-    yield from _planned(plan, listed)
+    yield from _planned(plan)
     yield from _prompts(plan)
     if plan.skips:
         yield ""
         yield f"skipped ({phrases.count(sum(skip.findings for skip in plan.skips), 'finding')}):"
-    for skip in plan.skips[:listed]:
+    for skip in plan.skips[:LISTED]:
         yield f"  {skip.findings:>5,}  {terminal(skip.path) or '-'}  {skip.reason}"
-    if len(plan.skips) > listed:
-        yield f"  ... and {len(plan.skips) - listed:,} more paths"
+    if len(plan.skips) > LISTED:
+        yield f"  ... and {len(plan.skips) - LISTED:,} more paths"
 
 
-def _planned(plan: SweepPlan, listed: int) -> Iterator[str]:
+def _planned(plan: SweepPlan) -> Iterator[str]:
     if plan.units:
         yield ""
         yield f"units ({len(plan.units):,}), most work first:"
-    for unit in plan.units[:listed]:
+    for unit in plan.units[:LISTED]:
         rules = ", ".join(unit.rules[:4]) + (", ..." if len(unit.rules) > 4 else "")
         start = f"held: {unit.hold}" if unit.rung is None else f"rung {unit.rung + 1}"
         lines = f" (lines {unit.lines[0]}-{unit.lines[1]})" if unit.lines else ""
         turn = f" after {terminal(unit.waits_for)}" if unit.waits_for else ""
         yield f"  {unit.findings:>5,}  {terminal(unit.title)}{lines}  {terminal(start)}{turn}  {terminal(rules)}"
-    if len(plan.units) > listed:
-        yield f"  ... and {len(plan.units) - listed:,} more; `sweeper plan --json` has them all"
+    if len(plan.units) > LISTED:
+        yield f"  ... and {len(plan.units) - LISTED:,} more; `sweeper plan --json` has them all"
 
 
 def _prompts(plan: SweepPlan) -> Iterator[str]:

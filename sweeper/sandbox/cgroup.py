@@ -43,7 +43,6 @@ class Group:
             _try(memory / "memory.memsw.limit_in_bytes", -1)
             _write(memory / "memory.limit_in_bytes", limits.memory)
             _try(memory / "memory.memsw.limit_in_bytes", limits.memory)
-            _try(memory / "memory.max_usage_in_bytes", 0)
             _write(cpu / "cpu.cfs_period_us", PERIOD)
             _write(cpu / "cpu.cfs_quota_us", quota)
         _write(pids / "pids.max", limits.pids)
@@ -56,14 +55,6 @@ class Group:
     def oom(self) -> bool:
         """Whether the kernel killed a process for memory since `limit`."""
         return self._killed() > self.kills
-
-    def peak(self) -> int:
-        """Bytes at most; 0 where the kernel does not say."""
-        name = "memory.peak" if self.unified else "memory.max_usage_in_bytes"
-        try:
-            return int((self.folders["memory"] / name).read_text())
-        except (OSError, ValueError):
-            return 0
 
     def _killed(self) -> int:
         name = "memory.events" if self.unified else "memory.oom_control"

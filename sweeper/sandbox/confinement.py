@@ -226,7 +226,7 @@ class Confinement:
             if end.code is None and not end.stopped and not oom:
                 # What bwrap says before it reports an exit is its own failure, never a result of the command.
                 raise process.failure("the sandbox ended before its command did", may_have_run=not process.said)
-        return _facts(end, oom=oom, truncated=output.truncated, group=place.group)
+        return _facts(end, oom=oom, truncated=output.truncated)
 
     def _cpus(self, limits: Limits, place: Place) -> set[int]:
         """The processors to stay on where no group holds the limit; none means any."""
@@ -261,7 +261,7 @@ def _full(slot: int) -> bool:
     return state.f_bfree == 0 or state.f_ffree == 0
 
 
-def _facts(end: End, *, oom: bool, truncated: bool, group: cgroup.Group | None) -> Facts:
+def _facts(end: End, *, oom: bool, truncated: bool) -> Facts:
     """128 + n is signal n: bwrap reports both alike, as a shell does."""
     code: int | None = end.code
     number: int | None = None
@@ -278,5 +278,4 @@ def _facts(end: End, *, oom: bool, truncated: bool, group: cgroup.Group | None) 
         output_truncated=truncated,
         disk_full=end.disk_full,
         seconds=end.seconds,
-        peak_memory=group.peak() if group is not None else end.peak,
     )

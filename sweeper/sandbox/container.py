@@ -13,7 +13,7 @@ from typing import Any
 
 from sweeper.records import Owner
 from sweeper.sandbox.accounts import ENVIRONMENT
-from sweeper.sandbox.contract import HOME, WORK, Handle, Spec
+from sweeper.sandbox.contract import HOME, WORK, Handle, Limits, Spec
 
 NAMESPACE = "io.sweeper"
 # An engine that answers late may start the command late: the inner deadline leaves our own clock the first word.
@@ -137,6 +137,18 @@ def working_directory(spec: Spec) -> str:
     return posixpath.normpath(posixpath.join(WORK, spec.cwd))
 
 
+def _scratch(limits: Limits, user: str, *, read_only: bool) -> dict[str, str]:
+    """What a command may write besides its workspace: path -> options of a file system in memory."""
+    uid, gid = user.split(":")
+    size = min(limits.disk, max(TMP_FLOOR, limits.memory // 2))
+    private = f"rw,exec,nosuid,nodev,size={size}"
+    usual = {"/tmp": f"{private},mode=1777", HOME: f"{private},mode=0700,uid={uid},gid={gid}"}
+    if read_only:
+        return usual
+    # Every folder of a usual image that anyone may write to; the rest is root's, and the command is not.
+    return usual | {"/var/tmp": f"{private},mode=1777", "/run": "rw,nosuid,nodev,size=1m,mode=0755"}
+
+
 def configuration(
     spec: Spec,
     image: str,
@@ -151,20 +163,13 @@ def configuration(
     read_only: bool = True,
 ) -> dict[str, Any]:
     """The body of a create call: the command as the main process below a reaping init and a clock of its own."""
-    uid, gid = manner.user.split(":")
     limits = spec.limits
-    scratch = min(limits.disk, max(TMP_FLOOR, limits.memory // 2))
-    private = f"rw,exec,nosuid,nodev,size={scratch}"
-    tmpfs = {"/tmp": f"{private},mode=1777", HOME: f"{private},mode=0700,uid={uid},gid={gid}"}
-    if not read_only:
-        # Every folder of a usual image that anyone may write to; the rest is root's, and the command is not.
-        tmpfs |= {"/var/tmp": f"{private},mode=1777", "/run": "rw,nosuid,nodev,size=1m,mode=0755"}
     ulimits = [{"Name": "core", "Soft": 0, "Hard": 0}]
     if largest_file is not None:
         ulimits.append({"Name": "fsize", "Soft": largest_file, "Hard": largest_file})
     host = manner.host(
         Mounts=mounts,
-        Tmpfs=tmpfs,
+        Tmpfs=_scratch(limits, manner.user, read_only=read_only),
         ReadonlyRootfs=read_only,
         Memory=limits.memory,
         MemorySwap=limits.memory,

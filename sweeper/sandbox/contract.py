@@ -207,7 +207,6 @@ class Facts:
 
     Exactly one of `exit_code` and `signal` is set. `clock`: which of *our* clocks ended it. `oom`: the
     memory limit was hit (killed by kernel, engine or watchdog), in whatever process of the sandbox.
-    `peak_memory` is 0 where it is unknown.
     """
 
     exit_code: int | None
@@ -217,7 +216,6 @@ class Facts:
     output_truncated: bool = False
     disk_full: bool = False
     seconds: float = 0.0
-    peak_memory: int = 0
 
 
 @dataclass(frozen=True, slots=True)

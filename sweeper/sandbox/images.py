@@ -207,13 +207,13 @@ def definitions_here() -> list[str]:
     return sorted({file.parent.name for file in files} - set(AGENTS.values()))
 
 
-def packed(files: Mapping[str, bytes], *, uid: int = 0, gid: int = 0, mode: int = 0o644) -> io.BytesIO:
-    """A tar of these files."""
+def packed(files: Mapping[str, bytes], *, mode: int = 0o644) -> io.BytesIO:
+    """A tar of these files, all of them root's."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as archive:
         for name, data in sorted(files.items()):
             entry = tarfile.TarInfo(name)
-            entry.size, entry.mode, entry.uid, entry.gid = len(data), mode, uid, gid
+            entry.size, entry.mode = len(data), mode
             archive.addfile(entry, io.BytesIO(data))
     buffer.seek(0)
     return buffer

@@ -41,7 +41,6 @@ class End:
     oom: bool = False
     disk_full: bool = False
     seconds: float = 0.0
-    peak: int = 0
 
     @property
     def stopped(self) -> bool:
@@ -157,7 +156,6 @@ class Process:
         end.seconds = time.monotonic() - started
         end.disk_full = end.disk_full or full()
         end.code = self._code()
-        end.peak = watchdog.peak if watchdog is not None else 0
         return end
 
     def _drain(self, ready: set[int], output: Output) -> list[int]:

@@ -13,8 +13,8 @@ from sweeper.sandbox.holder import Item
 from sweeper.sandbox.layer import LINK, Base
 
 
-def plan(changes: Sequence[Change], base: Base, *, at: int = 0) -> tuple[list[Item], bytes]:
-    """What `holder.lay` writes for these changes over `base` (the snapshot's), and the body it reads, from `at` on.
+def plan(changes: Sequence[Change], base: Base) -> tuple[list[Item], bytes]:
+    """What `holder.lay` writes for these changes over `base` (the snapshot's), and the body it reads.
 
     A folder that loses its last file disappears as a whole, as in a checkout. A path that the base does not have is
     not whited out.
@@ -33,7 +33,7 @@ def plan(changes: Sequence[Change], base: Base, *, at: int = 0) -> tuple[list[It
         data = change.data or b""
         kind = "link" if change.mode == LINK else "file"
         mode = 0o755 if change.mode & 0o111 else 0o644
-        items.append((change.path, kind, mode, at + len(body), len(data)))
+        items.append((change.path, kind, mode, len(body), len(data)))
         body += data
     return items, bytes(body)
 

@@ -16,7 +16,6 @@ class Watchdog:
         self._pid = pid
         self._memory = memory
         self._next = 0.0
-        self.peak = 0
 
     def over(self) -> bool:
         """Whether the processes hold more than the limit; looks at most once in INTERVAL."""
@@ -32,7 +31,6 @@ class Watchdog:
             largest_shared = max(largest_shared, shared)
             stack.extend(children(pid))
         # Shared pages are in every process that maps them: the largest holder counts, once.
-        self.peak = max(self.peak, total + largest_shared)
         self._next = time.monotonic() + INTERVAL
         return total + largest_shared > self._memory
 

@@ -231,7 +231,7 @@ def test_a_recalled_change_is_judged_by_todays_scope(tmp_path: Path) -> None:
         async with await Repo.open(made.top) as repo:
             layer = Layer((file(b"a.py", b"1"), file(b"b.py", b"2"), file(b"c.py", b"3")))
             listing = await repo.listing(made.head)
-            found = await capture(layer, repo, made.head, listing, only(b"a.py", b"b.py"), REF, "m")
+            found = await capture(layer, repo, made.head, listing, only(b"a.py", b"b.py"), REF, "m", 1.0)
             again, _ = await recall(repo, found.commit, only(b"a.py"))
             assert changes(again) == {"a.py": b"1"}
             assert set(again.out_of_scope) == {"b.py", "c.py"}

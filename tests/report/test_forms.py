@@ -113,7 +113,7 @@ def test_long_groups_are_cut_and_say_so() -> None:
         **{name: getattr(REPORT, name) for name in REPORT.__dataclass_fields__ if name != "units"},
         units=tuple(unit(f"u{n}.py", UnitState.OPEN) for n in range(25)),
     )
-    text = report_text(many, listed=20)
+    text = report_text(many)
     assert "u19.py" in text
     assert "u20.py" not in text
     assert "5 more" in text

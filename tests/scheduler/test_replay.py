@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from sweeper.errors import LedgerFailed
 from sweeper.ledger.contract import JournalRow
 from sweeper.loop import RetryAt, Settled
-from sweeper.replay import from_lines, replay, to_line
+from sweeper.replay import replay
 from sweeper.scheduler import EngineLimits, Scheduler
 from sweeper.scheduler import messages as m
 from sweeper.scheduler.journal import decode_event, encode_commands, encode_event
@@ -48,12 +47,8 @@ def rows() -> list[JournalRow]:
     return made
 
 
-def lines(rows: list[JournalRow]) -> list[str]:
-    return [to_line(row) for row in rows]
-
-
 def test_the_same_commands_follow(rows: list[JournalRow]) -> None:
-    report = replay(from_lines(lines(rows)))
+    report = replay(rows)
     assert report.difference is None
     assert report.complete
     assert (report.rows, report.drains) == (17, 1)
@@ -86,22 +81,6 @@ def test_f10_any_prefix_of_a_journal_replays(rows: list[JournalRow]) -> None:
         assert report.difference is None
         assert not report.complete
         assert report.rows == length
-
-
-def test_f10_a_torn_last_line_is_left_out(rows: list[JournalRow]) -> None:
-    whole = "".join(lines(rows))
-    last = len(lines(rows)[-1])
-    for cut in range(2, last):
-        report = replay(from_lines(whole[:-cut].splitlines()))
-        assert report.difference is None
-        assert report.rows == len(rows) - 1
-
-
-def test_f10_a_broken_line_in_the_middle_is_no_torn_tail(rows: list[JournalRow]) -> None:
-    written = lines(rows)
-    written[3] = written[3][:-9]
-    with pytest.raises(LedgerFailed, match="line 4"):
-        list(from_lines(written))
 
 
 CHANGES: list[tuple[int, str, Any]] = [
