@@ -8,6 +8,7 @@ import os
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from sweeper.sandbox.contract import Backend, Clocks, Entry, Facts, Layer, Limit
 from tests.conftest import cannot_run
 from tests.sandbox.backends import FACTORIES, Factory
 from tests.sandbox.trees import PlainTree
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, until
 
 MB = 1 << 20
 FILES = {"edit.py": b"import os\n", "gone.py": b"x = 1\n", "folder/a.txt": b"a\n", "folder/b.txt": b"b\n"}
@@ -93,6 +94,18 @@ class Box:
     def run(self, *argv: str, **more: Any) -> Done:
         spec = self.spec(*argv, **more)
         return self.done(spec, self.portal.call(self.backend.run, spec))
+
+    def begin(self, spec: Spec) -> Future[Ran]:
+        """Its run, once its command has printed something."""
+        future = self.portal.start_task_soon(self.backend.run, spec)
+
+        def printed() -> bool:
+            if future.done():
+                future.result()
+            return spec.stdout.exists() and spec.stdout.read_bytes() != b""
+
+        until(printed, f"the first words of {spec.argv}")
+        return future
 
     def python(self, code: str, **more: Any) -> Done:
         return self.run("python3", "-c", code, **more)

@@ -27,7 +27,7 @@ from tests.conftest import User
 from tests.sandbox.conftest import FILES, SMALL, Box, owner
 from tests.sandbox.sleeping import unique_seconds, wake
 from tests.sandbox.trees import PlainTree
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.docker
 ROOT = Path(__file__).parents[2]
@@ -96,10 +96,10 @@ def test_c26_what_the_engine_tells_holds_no_input(docker_box: Box, docker_engine
         f"cat {INPUTS}/key; cat; sleep 600", inputs={"key": secret.encode()}, stdin=secret.encode() + b"\n"
     )
     future = docker_box.portal.start_task_soon(docker_box.backend.run, spec)
-    while not (spec.stdout.exists() and spec.stdout.read_bytes().count(secret.encode()) == 2):
-        time.sleep(0.02)
+    until(lambda: spec.stdout.exists() and spec.stdout.read_bytes().count(secret.encode()) == 2, "both of its inputs")
     told = json.dumps(docker_engine.api.inspect_container(str(spec.name)))
     future.cancel()
+    until(lambda: not docker_engine.containers.list(all=True, filters={"name": str(spec.name)}), "its removal")
     assert str(spec.name) in told
     assert secret not in told
 
@@ -159,8 +159,8 @@ def dead(docker_box: Box, store: Path) -> Iterator[str]:
     )
     out = store / whose
     try:
-        while child.poll() is None and not (out.exists() and out.read_bytes()):
-            time.sleep(0.05)
+        until(lambda: child.poll() is not None or (out.exists() and out.read_bytes()), "what it prints")
+        assert child.poll() is None
         child.send_signal(signal.SIGKILL)
         child.wait()
         yield whose
@@ -178,6 +178,7 @@ def test_c01_salvage_after_sigkill_of_the_coordinator(
     snapshot = Snapshot(tree.commit, tree.listing)  # a new coordinator has prepared nothing
     (handle,) = docker_box.portal.call(docker_box.backend.list, dead)
     assert (handle.run, handle.running) == ("salvage", True)
+    assert volumes(docker_engine, dead) or (store / "docker" / dead).exists()
     layer = docker_box.portal.call(docker_box.backend.salvage, handle, snapshot, lambda path: True)
     assert layer is not None
     assert {entry.path: entry.data for entry in layer.entries} == {b"new": b"kept\n", b"gone.py": None}
@@ -191,9 +192,7 @@ def test_c01_salvage_after_sigkill_of_the_coordinator(
 def test_c02_what_a_living_coordinator_holds_is_not_tidied(docker_box: Box, store: Path) -> None:
     seconds = unique_seconds()
     spec = docker_box.spec(f"echo up; sleep {seconds}; echo kept > new")
-    future = docker_box.portal.start_task_soon(docker_box.backend.run, spec)
-    while not (spec.stdout.exists() and spec.stdout.read_bytes()):
-        time.sleep(0.02)
+    future = docker_box.begin(spec)
     second = docker_box.factory.make(store, owner("second"), 1)
     assert docker_box.portal.call(second.reap, []) == 0
     docker_box.portal.call(second.aclose)

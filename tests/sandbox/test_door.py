@@ -175,10 +175,9 @@ def test_a_relay_goes_with_its_sandbox(remote: tuple[Box, str], door: Path, dock
     assert box.python(CALL, door=door).stdout == b"pong\n"
     assert left_of(docker_engine, whose) == []
     spec = box.spec("echo up; sleep 600", door=door)
-    future = box.portal.start_task_soon(box.backend.run, spec)
-    while not (spec.stdout.exists() and spec.stdout.read_bytes()):
-        time.sleep(0.02)
+    future = box.begin(spec)
     found = containers(docker_engine, whose)
+    assert sorted(each.name.startswith("sweeper-relay-") for each in found) == [False, True]
     assert {each.attrs["HostConfig"]["NetworkMode"] for each in found} <= {"none", "default", "bridge"}
     assert [network for each in found for network in each.attrs["NetworkSettings"]["Networks"].values()] == []
     future.cancel()
@@ -192,9 +191,7 @@ def test_a_lost_relay_is_a_lost_sandbox(
     """The agent could not reach its model any more: no fault of the unit's."""
     box, whose = remote
     spec = box.spec("echo up; sleep 600", door=door)
-    future = box.portal.start_task_soon(box.backend.run, spec)
-    while not (spec.stdout.exists() and spec.stdout.read_bytes()):
-        time.sleep(0.02)
+    future = box.begin(spec)
     found = containers(docker_engine, whose)
     (relay,) = [each for each in found if each.name.startswith("sweeper-relay-")]
     relay.kill()

@@ -6,14 +6,15 @@ import dataclasses
 import os
 import shlex
 
-import anyio
 import pytest
 
 from sweeper.errors import CheckBroken
 from sweeper.sandbox import installing, tools
-from sweeper.sandbox.contract import Clocks, Snapshot, Toolchain
+from sweeper.sandbox.contract import Clocks, Handle, Snapshot, Toolchain
 from tests.sandbox.conftest import Box, embedded
+from tests.sandbox.sleeping import sleepers, unique_seconds, until_none_sleep
 from tests.sandbox.trees import PlainTree
+from tests.waiting import until
 
 pytestmark = embedded
 FILES = {"a.py": b"import os\n", ".gitignore": b"node_modules/\n*.log\n", "lock": b"1\n"}
@@ -113,14 +114,17 @@ def test_tool_that_neither_has_is_named(box: Box) -> None:
 
 
 def test_cancelled_setup_leaves_nothing(box: Box) -> None:
-    chain = toolchain("sleep 30")
+    seconds = unique_seconds()
+    future = box.portal.start_task_soon(box.backend.prepare, TREE, toolchain(f"sleep {seconds}"))
 
-    async def cancel() -> None:
-        with anyio.move_on_after(2):
-            await box.backend.prepare(TREE, chain)
+    def setups() -> list[Handle]:
+        return [handle for handle in box.portal.call(box.backend.list) if handle.role == "setup"]
 
-    box.portal.call(cancel)
-    assert [handle for handle in box.portal.call(box.backend.list) if handle.role == "setup"] == []
+    until(lambda: sleepers(seconds), "the set-up")
+    assert len(setups()) == 1
+    future.cancel()
+    until_none_sleep(seconds)
+    until(lambda: not setups(), "its removal")
 
 
 def test_hostile_links_are_kept_as_links(box: Box) -> None:

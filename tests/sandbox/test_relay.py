@@ -6,13 +6,12 @@ import contextlib
 import socket
 import struct
 import threading
-import time
 from collections.abc import Callable, Iterator
 
 import pytest
 
 from sweeper.sandbox.relay import ACK, CHUNK, DATA, END, HEADER, MOST, OPEN, RESET, WINDOW, Broken, Mux
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, until
 
 SERVER = Callable[[socket.socket], None]
 
@@ -122,7 +121,7 @@ def test_one_that_nobody_reads_holds_up_no_other(pairs: Callable[..., Pair]) -> 
     pair = pairs(flood)
     unread, other = pair.connect(), pair.connect()
     unread.sendall(b"f")
-    time.sleep(0.3)
+    until(lambda: [each.credit for each in list(pair.far._connections.values())].count(0) == 1, "a window that is full")
     other.sendall(b"a")
     assert everything(other) == b"answer"
     unread.close()

@@ -64,12 +64,15 @@ def test_tree_belongs_to_the_sandbox_and_is_built_once(store: Path, tmp_path: Pa
 
 
 def test_failed_or_cancelled_build_leaves_nothing(store: Path) -> None:
+    begun: anyio.Event
+
     async def fail(folder: Path) -> None:
         (folder / "half").write_text("x")
         raise RuntimeError("no")
 
     async def hang(folder: Path) -> None:
         (folder / "half").write_text("x")
+        begun.set()
         await anyio.sleep_forever()
 
     async def fill(folder: Path) -> None:
@@ -77,11 +80,15 @@ def test_failed_or_cancelled_build_leaves_nothing(store: Path) -> None:
         (folder / "whole").write_text("x")
 
     async def check() -> None:
+        nonlocal begun
+        begun = anyio.Event()
         used = Store(store / "failing")
         with pytest.raises(RuntimeError):
             await used.entry("trees", "k", fail)
-        with anyio.move_on_after(0.2):
-            await used.entry("trees", "k", hang)
+        async with anyio.create_task_group() as group:
+            group.start_soon(used.entry, "trees", "k", hang)
+            await begun.wait()
+            group.cancel_scope.cancel()
         assert [path.name for path in (store / "failing/trees").iterdir()] == ["k.lock"]
         path = await used.entry("trees", "k", fill)
         assert [each.name for each in path.iterdir()] == ["whole"]

@@ -16,7 +16,7 @@ import pytest
 from sweeper.errors import SandboxFailed
 from sweeper.records import Owner
 from sweeper.sandbox.bubblewrap import Bubblewrap
-from sweeper.sandbox.contract import Clocks, Handle, Name, Role, Spec
+from sweeper.sandbox.contract import Clock, Clocks, Handle, Name, Role, Spec
 from sweeper.sandbox.namespace import Namespace
 from tests.sandbox.conftest import Box, embedded, owner
 from tests.sandbox.sleeping import sleepers, unique_seconds, until_none_sleep, wake
@@ -33,10 +33,21 @@ def ours(box: Box) -> list[Handle]:
     return [handle for handle in handles(box) if handle.owner.pid == os.getpid() and handle.run == "suite"]
 
 
-@pytest.mark.parametrize("end", ["exit 0", "exit 1", "kill -9 $$", "sleep 600"])
-def test_nothing_is_left(box: Box, end: str) -> None:
+@pytest.mark.parametrize(
+    ("end", "code", "number", "clock"),
+    [
+        ("exit 0", 0, None, None),
+        ("exit 1", 1, None, None),
+        ("kill -9 $$", None, 9, None),
+        ("sleep 600", None, 9, Clock.IDLE),
+    ],
+)
+def test_nothing_is_left(box: Box, end: str, code: int | None, number: int | None, clock: Clock | None) -> None:
     seconds = unique_seconds()
-    box.run(f"sleep {seconds} & echo x > y; {end}", clocks=Clocks(wall=1))
+    asleep = "until grep -q sleep /proc/$!/comm; do :; done"
+    done = box.run(f"sleep {seconds} & {asleep}; echo up; {end}", clocks=Clocks(wall=PATIENCE, idle=1))
+    assert done.stdout == b"up\n", done.stderr
+    assert (done.facts.exit_code, done.facts.signal, done.facts.clock) == (code, number, clock)
     until_none_sleep(seconds)
     assert ours(box) == []
 
@@ -44,9 +55,8 @@ def test_nothing_is_left(box: Box, end: str) -> None:
 def test_cancellation_ends_and_removes(box: Box) -> None:
     seconds = unique_seconds()
     spec = box.spec(f"echo up; sleep {seconds}")
-    future = box.portal.start_task_soon(box.backend.run, spec)
-    while not (spec.stdout.exists() and spec.stdout.read_bytes()):
-        time.sleep(0.02)
+    future = box.begin(spec)
+    until(lambda: sleepers(seconds), "who sleeps")
     alive = ours(box)
     future.cancel()
     until(lambda: not ours(box), "its removal")
@@ -79,11 +89,10 @@ def test_cancellation_before_the_start(box: Box) -> None:
 def test_handle_carries_the_labels(box: Box) -> None:
     name = Name("suite", "0123456789abcdef0123", 3, Role.VERIFIER, 2)
     spec = box.spec("echo up; sleep 600", name=name, fire="fire-1", deadline=4_000_000_000.5)
-    future = box.portal.start_task_soon(box.backend.run, spec)
-    while not (spec.stdout.exists() and spec.stdout.read_bytes()):
-        time.sleep(0.02)
+    future = box.begin(spec)
     (handle,) = ours(box)
     future.cancel()
+    until(lambda: not ours(box), "its removal")
     assert (handle.name, handle.run, handle.unit) == (str(name), "suite", "0123456789abcdef0123")
     assert (handle.attempt, handle.role, handle.deadline) == (3, "verifier", 4_000_000_000.5)
     assert isinstance(handle.owner, Owner)
@@ -100,9 +109,7 @@ def test_two_living_sandboxes_never_share_a_name(box: Box) -> None:
     name = Name("suite", f"twin-{os.getpid()}", 1, Role.AGENT)
     seconds = unique_seconds()
     first = box.spec(f"echo up; sleep {seconds}; echo x > first", name=name)
-    future = box.portal.start_task_soon(box.backend.run, first)
-    while not (first.stdout.exists() and first.stdout.read_bytes()):
-        time.sleep(0.02)
+    future = box.begin(first)
     if box.factory.name == "bubblewrap":
         with pytest.raises(SandboxFailed, match="running already") as caught:
             box.run("true", name=name)
@@ -128,9 +135,8 @@ def test_holder_that_is_killed_ends_its_sandboxes_and_the_run(box: Box, store: P
     other = Box(box.portal, backend, box.factory, box.folder)
     seconds = unique_seconds()
     spec = other.spec(f"echo up; sleep {seconds}")
-    future = box.portal.start_task_soon(backend.run, spec)
-    while not (spec.stdout.exists() and spec.stdout.read_bytes()):
-        time.sleep(0.02)
+    future = other.begin(spec)
+    until(lambda: sleepers(seconds), "who sleeps")
     assert isinstance(backend, Bubblewrap)
     backend._confinement.start()._process.kill()
     with pytest.raises(SandboxFailed) as caught:
@@ -195,6 +201,8 @@ def test_c01_after_sigkill_of_the_coordinator(box: Box, killed: tuple[str, str])
     whose, seconds = killed
     if box.factory.name == "bubblewrap":
         until_none_sleep(seconds)
+        grouped = box.portal.call(box.backend.probe).enforced["memory"] == "cgroup"
+        assert (groups(whose) != []) == grouped
     left = handles(box, whose)
     assert {handle.owner.id for handle in left} == {whose}
     assert len(left) == 3
@@ -202,29 +210,35 @@ def test_c01_after_sigkill_of_the_coordinator(box: Box, killed: tuple[str, str])
     until_none_sleep(seconds)
     assert handles(box, whose) == []
     box.portal.call(box.backend.reap, [])
-    # a walk passes over the groups of other tests that come to their end meanwhile
-    assert not [name for _, names, _ in os.walk("/sys/fs/cgroup") for name in names if whose in name]
+    assert groups(whose) == []
+
+
+def groups(whose: str) -> list[str]:
+    """An owner's control groups; a walk passes over those of other tests that come to their end meanwhile."""
+    return [name for _, names, _ in os.walk("/sys/fs/cgroup") for name in names if whose in name]
 
 
 def test_c02_reaping_leaves_the_living_alone(box: Box, killed: tuple[str, str]) -> None:
     whose, _ = killed
     seconds = unique_seconds()
     spec = box.spec(f"echo up; sleep {seconds}; echo survived")
-    future = box.portal.start_task_soon(box.backend.run, spec)
-    while not (spec.stdout.exists() and spec.stdout.read_bytes()):
-        time.sleep(0.02)
-    box.portal.call(box.backend.reap, handles(box, whose))
+    future = box.begin(spec)
+    assert box.portal.call(box.backend.reap, handles(box, whose)) == 3
     assert len(ours(box)) == 1
     wake(seconds)
     assert box.done(spec, future.result()).stdout == b"up\nsurvived\n"
 
 
 def test_closing_a_backend_leaves_nothing(box: Box, store: Path) -> None:
-    before = {path for path in store.rglob("*") if "trees" not in path.parts}
-    second = box.factory.make(store, owner("second"), 1)
+    whose = owner("second")
+
+    def left() -> list[Path]:
+        return [path for path in store.rglob("*") if whose.id in path.name]
+
+    second = box.factory.make(store, whose, 1)
     other = Box(box.portal, second, box.factory, box.folder)
     assert other.run("echo x").stdout == b"x\n"
+    assert left() != []
     box.portal.call(second.aclose)
-    after = {path for path in store.rglob("*") if "trees" not in path.parts}
-    assert {path for path in after - before if "owners" in path.parts} == set()
+    assert left() == []
     box.portal.call(second.aclose)
