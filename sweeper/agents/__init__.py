@@ -6,6 +6,7 @@ An adapter never sees the ledger, other units or the host: a `Task` in, a `Start
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from sweeper.agents import aider, claude, codex, command, copilot, gemini, mini, opencode, pi, qwen, scripted
 from sweeper.agents.contract import Agent, Left, Model, Needs, Printed, Start, Task
@@ -37,6 +38,12 @@ def find(name: str) -> Agent:
             f"unknown agent {name!r} on the ladder", hint=f"one of: {', '.join(sorted(AGENTS))}"
         ) from None
     return adapter
+
+
+def start(task: Task) -> Start:
+    """How the rung's agent starts on this task. Raises ConfigError."""
+    made = find(task.rung.agent).start(task)
+    return replace(made, env={**made.env, **task.rung.env})
 
 
 def imaged(ladder: Iterable[RungConfig]) -> tuple[str, ...]:
@@ -77,5 +84,5 @@ def injection(rung: RungConfig) -> str:
 
 __all__ = [
     "AGENTS", "IMAGED", "Agent", "Left", "Model", "Needs", "Printed", "Start", "Task", "credential", "find",
-    "imaged", "injection", "needs",
+    "imaged", "injection", "needs", "start",
 ]  # fmt: skip

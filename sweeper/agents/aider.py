@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import re
 
-from sweeper.agents import words
-from sweeper.agents.claude import needed
-from sweeper.agents.command import PROMPT
-from sweeper.agents.contract import Left, Needs, Printed, Start, Task
+from sweeper.agents import litellm, words
+from sweeper.agents.contract import PROMPT, Left, Needs, Printed, Start, Task
 from sweeper.config.models import RungConfig
 from sweeper.ladder.classify import Trouble
 from sweeper.records import Usage
@@ -28,7 +26,7 @@ def tools(rung: RungConfig) -> tuple[str, ...]:
 
 
 def start(task: Task) -> Start:
-    model = needed(task)
+    model = task.needed
     argv = [
         "aider", "--config", f"{INPUTS}/aider.yml", "--env-file", "/dev/null",
         "--model", f"{model.protocol}/{model.name}",
@@ -39,14 +37,9 @@ def start(task: Task) -> Start:
         "--input-history-file", "/tmp/aider.input", "--chat-history-file", "/tmp/aider.chat",
         "--llm-history-file", "/tmp/aider.llm", "--message-file", f"{INPUTS}/{PROMPT}",
     ]  # fmt: skip
-    env = {"LITELLM_LOCAL_MODEL_COST_MAP": "True"}
-    if model.protocol == "openai":
-        env |= {"OPENAI_API_KEY": model.token, "OPENAI_API_BASE": f"{model.base_url}/v1"}
-    else:
-        env |= {"ANTHROPIC_API_KEY": model.token, "ANTHROPIC_API_BASE": model.base_url}
     return Start(
         (*argv, "--", *task.files),
-        env={**env, **task.rung.env},
+        env=litellm.environment(model),
         inputs={"aider.yml": CONFIG.encode(), PROMPT: task.prompt},
         masked=True,
     )

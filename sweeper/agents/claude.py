@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sweeper.agents import words
-from sweeper.agents.contract import Left, Model, Needs, Printed, Start, Task
+from sweeper.agents.contract import Left, Needs, Printed, Start, Task
 from sweeper.config.models import RungConfig
 from sweeper.ladder.classify import Trouble
 from sweeper.records import Usage
@@ -19,7 +19,7 @@ def tools(rung: RungConfig) -> tuple[str, ...]:
 
 
 def start(task: Task) -> Start:
-    model = needed(task)
+    model = task.needed
     argv = (
         "claude", "-p", "--output-format", "stream-json", "--verbose", "--model", model.name,
         "--max-turns", str(task.rung.max_turns), *(("--max-budget-usd", f"{task.usd:.2f}") if task.usd else ()),
@@ -40,12 +40,7 @@ def start(task: Task) -> Start:
         # we are no root in there, but some hosts map the user so; the sandbox is the boundary either way
         "IS_SANDBOX": "1",
     }
-    return Start(argv, stdin=task.prompt, env={**env, **task.rung.env}, masked=True)
-
-
-def needed(task: Task) -> Model:
-    assert task.model is not None, "an agent that needs a model is given one"
-    return task.model
+    return Start(argv, stdin=task.prompt, env=env, masked=True)
 
 
 def read(printed: Printed) -> Left:

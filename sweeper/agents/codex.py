@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from sweeper.agents import words
-from sweeper.agents.claude import needed
 from sweeper.agents.contract import Left, Needs, Printed, Start, Task
 from sweeper.config.models import RungConfig
 from sweeper.ladder.classify import Trouble
@@ -18,7 +17,7 @@ def tools(rung: RungConfig) -> tuple[str, ...]:
 
 
 def start(task: Task) -> Start:
-    model = needed(task)
+    model = task.needed
     provider = (
         f'{{name="sweeper",base_url="{model.base_url}/v1",env_key="{TOKEN}",wire_api="responses",'
         f"request_max_retries=1,stream_max_retries=1,stream_idle_timeout_ms={int(task.rung.clocks.wall * 1000)},"
@@ -35,7 +34,7 @@ def start(task: Task) -> Start:
     argv += ["--dangerously-bypass-approvals-and-sandbox", "-m", model.name]
     for setting in settings:
         argv += ["-c", setting]
-    return Start((*argv, "-"), stdin=task.prompt, env={TOKEN: model.token, **task.rung.env}, masked=True)
+    return Start((*argv, "-"), stdin=task.prompt, env={TOKEN: model.token}, masked=True)
 
 
 def read(printed: Printed) -> Left:

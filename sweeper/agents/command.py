@@ -6,13 +6,12 @@ the names that the providers' own libraries read.
 
 from __future__ import annotations
 
-from sweeper.agents.contract import Left, Needs, Printed, Start, Task
+from sweeper.agents.contract import PROMPT, Left, Needs, Printed, Start, Task
 from sweeper.commands import argv, with_files
 from sweeper.config.models import RungConfig
 from sweeper.errors import ConfigError
 from sweeper.sandbox.contract import INPUTS
 
-PROMPT = "prompt.md"
 NEEDS: Needs | None = None
 
 
@@ -26,7 +25,7 @@ def tools(rung: RungConfig) -> tuple[str, ...]:
 def start(task: Task) -> Start:
     return Start(
         argv=expand(argv(task.rung.run), task.files),
-        env={**_model(task), **task.rung.env},
+        env=_model(task),
         inputs={PROMPT: task.prompt},
     )
 

@@ -10,6 +10,8 @@ from sweeper.config.models import RungConfig
 from sweeper.ladder.classify import Trouble
 from sweeper.records import Usage
 
+PROMPT = "prompt.md"  # the input that is the prompt, for agents that read it from a file
+
 
 @dataclass(frozen=True, slots=True)
 class Model:
@@ -39,12 +41,19 @@ class Task:
     model: Model | None = None
     usd: float = 0.0
 
+    @property
+    def needed(self) -> Model:
+        """The model, for an agent that can't do without one."""
+        assert self.model is not None, "an agent that needs a model is given one"
+        return self.model
+
 
 @dataclass(frozen=True, slots=True)
 class Start:
     """How to start: the command, what it reads on stdin (which always ends) and files under INPUTS.
 
-    `masked`: the agent must not find what `masks` names of the repository: it would configure it.
+    `env`: the adapter's own; the rung's comes on top of it. `masked`: the agent must not find what `masks` names of
+    the repository: it would configure it.
     """
 
     argv: tuple[str, ...]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from sweeper.agents import words
-from sweeper.agents.claude import needed
 from sweeper.agents.contract import Left, Needs, Printed, Start, Task
 from sweeper.config.models import RungConfig
 from sweeper.ladder.classify import Trouble
@@ -17,7 +16,7 @@ def tools(rung: RungConfig) -> tuple[str, ...]:
 
 
 def start(task: Task) -> Start:
-    model = needed(task)
+    model = task.needed
     env = {
         "COPILOT_PROVIDER_BASE_URL": model.base_url + ("/v1" if model.protocol == "openai" else ""),
         "COPILOT_PROVIDER_TYPE": model.protocol,
@@ -29,7 +28,7 @@ def start(task: Task) -> Start:
         "copilot", "--allow-all-tools", "--no-ask-user", "--output-format", "json", "--no-auto-update",
         "--disable-builtin-mcps", "--no-color",
     )  # fmt: skip
-    return Start(argv, stdin=task.prompt, env={**env, **task.rung.env}, masked=True)
+    return Start(argv, stdin=task.prompt, env=env, masked=True)
 
 
 def read(printed: Printed) -> Left:

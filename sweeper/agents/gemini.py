@@ -6,7 +6,6 @@ import json
 from typing import Any
 
 from sweeper.agents import words
-from sweeper.agents.claude import needed
 from sweeper.agents.contract import Left, Needs, Printed, Start, Task
 from sweeper.agents.home import with_file
 from sweeper.config.models import RungConfig
@@ -23,7 +22,7 @@ def tools(rung: RungConfig) -> tuple[str, ...]:
 
 
 def start(task: Task) -> Start:
-    model = needed(task)
+    model = task.needed
     settings = {
         "security": {"auth": {"selectedType": "gemini-api-key"}, "folderTrust": {"enabled": False}},
         "privacy": {"usageStatisticsEnabled": False},
@@ -40,7 +39,7 @@ def start(task: Task) -> Start:
     return Start(
         with_file(argv, SETTINGS, f".gemini/{SETTINGS}"),
         stdin=task.prompt,
-        env={**env, **task.rung.env},
+        env=env,
         inputs={SETTINGS: json.dumps(settings).encode()},
         masked=True,
     )

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 
-from sweeper.agents import words
-from sweeper.agents.claude import needed
+from sweeper.agents import litellm, words
 from sweeper.agents.contract import Left, Needs, Printed, Start, Task
 from sweeper.config.models import RungConfig
 from sweeper.ladder.classify import Trouble
@@ -21,7 +20,7 @@ def tools(rung: RungConfig) -> tuple[str, ...]:
 
 
 def start(task: Task) -> Start:
-    model = needed(task)
+    model = task.needed
     config = {"run": {"task": task.prompt.decode("utf-8", "replace")}, "agent": {"step_limit": task.rung.max_turns}}
     argv = (
         "mini", "-m", f"{model.protocol}/{model.name}", "-y", "--exit-immediately", "-c", "mini.yaml",
@@ -32,15 +31,11 @@ def start(task: Task) -> Start:
         "MSWEA_COST_TRACKING": "ignore_errors",
         "MSWEA_SILENT_STARTUP": "1",
         "MSWEA_MODEL_RETRY_STOP_AFTER_ATTEMPT": "3",  # of ten, for minutes, even of a request that is refused for good
-        "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+        **litellm.environment(model),
     }
-    if model.protocol == "openai":
-        env |= {"OPENAI_API_KEY": model.token, "OPENAI_API_BASE": f"{model.base_url}/v1"}
-    else:
-        env |= {"ANTHROPIC_API_KEY": model.token, "ANTHROPIC_API_BASE": model.base_url}
     # JSON is YAML
     inputs = {TASK: json.dumps(config).encode()}
-    return Start(argv, env={**env, **task.rung.env}, inputs=inputs, masked=True)
+    return Start(argv, env=env, inputs=inputs, masked=True)
 
 
 def read(printed: Printed) -> Left:

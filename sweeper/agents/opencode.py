@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 
 from sweeper.agents import words
-from sweeper.agents.claude import needed
 from sweeper.agents.contract import Left, Needs, Printed, Start, Task
 from sweeper.config.models import RungConfig
 from sweeper.ladder.classify import Trouble
@@ -20,7 +19,7 @@ def tools(rung: RungConfig) -> tuple[str, ...]:
 
 
 def start(task: Task) -> Start:
-    model = needed(task)
+    model = task.needed
     name = f"sweeper/{model.name}"
     provider = {
         "npm": PACKAGES[model.protocol],
@@ -46,7 +45,7 @@ def start(task: Task) -> Start:
     }
     # a title of our own saves the model call that would make one
     argv = ("opencode", "run", "--format", "json", "--auto", "--pure", "--title", "unit")
-    return Start(argv, stdin=task.prompt, env={**env, **task.rung.env}, masked=True)
+    return Start(argv, stdin=task.prompt, env=env, masked=True)
 
 
 def read(printed: Printed) -> Left:

@@ -6,9 +6,7 @@ import json
 from typing import Any
 
 from sweeper.agents import words
-from sweeper.agents.claude import needed
-from sweeper.agents.command import PROMPT
-from sweeper.agents.contract import Left, Needs, Printed, Start, Task
+from sweeper.agents.contract import PROMPT, Left, Needs, Printed, Start, Task
 from sweeper.agents.home import with_file
 from sweeper.config.models import RungConfig
 from sweeper.ladder.classify import Trouble
@@ -26,7 +24,7 @@ def tools(rung: RungConfig) -> tuple[str, ...]:
 
 
 def start(task: Task) -> Start:
-    model = needed(task)
+    model = task.needed
     known = {
         "id": model.name,
         "name": model.name,
@@ -50,7 +48,7 @@ def start(task: Task) -> Start:
     )  # fmt: skip
     return Start(
         with_file(argv, CONFIG, f".pi/agent/{CONFIG}"),
-        env={TOKEN: model.token, "PI_OFFLINE": "1", "PI_TELEMETRY": "0", **task.rung.env},
+        env={TOKEN: model.token, "PI_OFFLINE": "1", "PI_TELEMETRY": "0"},
         inputs={CONFIG: json.dumps({"providers": {"sweeper": provider}}).encode(), PROMPT: task.prompt},
         masked=True,
     )

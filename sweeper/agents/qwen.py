@@ -6,7 +6,6 @@ import json
 from typing import Any
 
 from sweeper.agents import words
-from sweeper.agents.claude import needed
 from sweeper.agents.contract import Left, Needs, Printed, Start, Task
 from sweeper.config.models import RungConfig
 from sweeper.ladder.classify import Trouble
@@ -22,7 +21,7 @@ def tools(rung: RungConfig) -> tuple[str, ...]:
 
 
 def start(task: Task) -> Start:
-    model = needed(task)
+    model = task.needed
     settings = {
         "privacy": {"usageStatisticsEnabled": False},
         "telemetry": {"enabled": False},
@@ -43,7 +42,7 @@ def start(task: Task) -> Start:
     return Start(
         argv,
         stdin=task.prompt,
-        env={**env, **task.rung.env},
+        env=env,
         inputs={SETTINGS: json.dumps(settings).encode()},
         masked=True,
     )

@@ -11,8 +11,7 @@ from importlib import resources
 from pathlib import Path
 
 from sweeper.agents import words
-from sweeper.agents.command import PROMPT
-from sweeper.agents.contract import Left, Needs, Printed, Start, Task
+from sweeper.agents.contract import PROMPT, Left, Needs, Printed, Start, Task
 from sweeper.config.models import RungConfig
 from sweeper.errors import ConfigError
 from sweeper.sandbox.contract import INPUTS
@@ -31,7 +30,6 @@ def start(task: Task) -> Start:
     program = resources.files("sweeper.testing").joinpath("scripted_agent.py").read_bytes()
     return Start(
         argv=("python3", "-I", f"{INPUTS}/{PROGRAM}", f"{INPUTS}/{PROMPT}", f"{INPUTS}/{SCRIPT}"),
-        env=dict(task.rung.env),
         inputs={PROGRAM: program, SCRIPT: _script(task.rung), PROMPT: task.prompt},
     )
 

@@ -97,7 +97,7 @@ async def perform(
                 patience=patience(exercise.clocks),
             )
             model = agents.Model(needs.model, f"http://127.0.0.1:{PORT}", door.token, str(provider.protocol))
-            start = adapter.start(agents.Task(rung, (path,), exercise.prompt, path, 1, model, exercise.usd))
+            start = agents.start(agents.Task(rung, (path,), exercise.prompt, path, 1, model, exercise.usd))
             inputs = dict(start.inputs)
             spec = Spec(
                 name=Name("doctor", rung.agent, 1, Role.PROBE),

@@ -67,7 +67,7 @@ def _spec(
     way: Way | None,
 ) -> Spec:
     rung = workshop.config.ladder[job.rung]
-    start = agents.find(rung.agent).start(_task(workshop, job, briefing, way.model if way else None))
+    start = agents.start(_task(workshop, job, briefing, way.model if way else None))
     door, env, stdin = (way.door if way else None), dict(start.env), start.stdin
     argv, inputs = start.argv, dict(start.inputs)
     if door is not None and rung.inject:

@@ -38,7 +38,7 @@ def test_a_prompt_is_no_argument(name: str) -> None:
     needs = agents.find(name).NEEDS
     protocol = min(needs.protocols) if needs else "openai"
     model = agents.Model("m", "http://127.0.0.1:1", "token", protocol)
-    start = agents.find(name).start(agents.Task(rung, ("a.py",), prompt, "a.py", 1, model, 1.0))
+    start = agents.start(agents.Task(rung, ("a.py",), prompt, "a.py", 1, model, 1.0))
     assert prompt in start.stdin or any(prompt in data for data in start.inputs.values())
     assert not any("prompt prompt" in word for word in (*start.argv, *start.env.values()))
 
