@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+Rows = tuple[tuple[str, tuple[str, str], str], ...]  # (languages, rule and what, pattern)
+
 JS = "javascript typescript tsx"
+CHECKED = ("check_removed", "a check, a guard or an error that was raised is gone")
 DEBUG = ("debug_output", "debug output")
 DYNAMIC = ("dynamic_code", "code or names made at run time")
 IGNORED = ("error_ignored", "a result or an error is ignored")
@@ -16,7 +19,7 @@ ANY_ERROR = ("error_ignored", "every error, under another name")
 FOR_EFFECT = ("new_reach", "something is loaded for its effect alone")
 MAY_FAIL = ("error_ignored", "a step may fail")
 CONDITIONAL = ("unchecked", "a step runs only under a condition")
-NEVER_RUN = ("code_disabled", "a condition that never holds")
+NEVER = ("code_disabled", "a condition that never holds")
 ASKED = ("unchecked", "a name is used only if it exists")
 UNBOUNDED = ("unchecked", "a bound taken from what it should bound")
 ASSIGNS = ("unchecked", "an assignment is a condition")
@@ -49,8 +52,7 @@ _BRACED = "c cpp java go rust " + JS
 _EVERY = "python ruby " + _BRACED
 _SQL = r"(?:SELECT|INSERT|UPDATE|DELETE)"
 
-# (languages, rule and what, pattern)
-IN_CODE: tuple[tuple[str, tuple[str, str], str], ...] = (
+IN_CODE: Rows = (
     ("python", DEBUG, r"\bsys\.(?:__)?std(?:out|err)(?:__)?\.write|\bos\.write\s*\(|\bprint_exc\s*\(|\bpprint\.\w+\s*\("
                       r"|=\s*print\b|(?<=[(,])\s*print\s*(?=[,)])|\bicecream\b"),
     ("python", DYNAMIC, r"(?<![\w.])compile\s*\(|\b__builtins__\b|\bbuiltins\s*[.\[]|\b(?:FunctionType|CodeType)\b"
@@ -169,7 +171,7 @@ IN_CODE: tuple[tuple[str, tuple[str, str], str], ...] = (
                        r"|soft_fail)[\"']?[ \t]*:(?![ \t]*[\"']?(?:false|no|off)\b)"
                        r"|\bfailed_when[ \t]*:[ \t]*[\"']?(?:false|no|never)\b"
                        r"|\|\|[ \t]*(?:true|:|exit[ \t]+0|echo)\b|\bset[ \t]+\+e\b|\bexit[ \t]+0\b"),
-    ("yaml", NEVER_RUN, r"^[ \t-]*(?:if|when)[ \t]*:[ \t]*[\"']?(?:\$\{\{[ \t]*)?(?:false|no|never|0)\b"),
+    ("yaml", NEVER, r"^[ \t-]*(?:if|when)[ \t]*:[ \t]*[\"']?(?:\$\{\{[ \t]*)?(?:false|no|never|0)\b"),
     ("yaml", CONDITIONAL, r"^[ \t-]*(?:if|when|rules|only|except|paths-ignore|branches-ignore)[ \t]*:"),
     ("css", ("meaning_changed", "something is hidden or forced"), r"(?:\bdisplay|\bcontent)\s*:\s*none\b"
                     r"|\bvisibility\s*:\s*hidden"
@@ -180,7 +182,7 @@ IN_CODE: tuple[tuple[str, tuple[str, str], str], ...] = (
 )  # fmt: skip
 
 # The same, where the words are inside of a string.
-IN_TEXT: tuple[tuple[str, tuple[str, str], str], ...] = (
+IN_TEXT: Rows = (
     ("python", TESTED, r"(?:pytest|unittest)[\"']\s+(?:not\s+)?in\s+sys\.modules|PYTEST_CURRENT_TEST\b"),
     (JS, TESTED, r"(?:JEST_WORKER_ID|VITEST)\b|NODE_ENV\b[\"'\])]*\s*[!=]==?\s*[\"'`]test[\"'`]"),
     ("bash", TESTED, r"BATS_(?:TEST|RUN|VERSION)\w*"),
@@ -203,8 +205,8 @@ IN_TEXT: tuple[tuple[str, tuple[str, str], str], ...] = (
 )  # fmt: skip
 
 # Must not become rarer.
-GONE: tuple[tuple[str, tuple[str, str], str], ...] = (
-    ("bash", ("check_removed", "a check, a guard or an error that was raised is gone"), r"\$\{\w+:?\?"),
+GONE: Rows = (
+    ("bash", CHECKED, r"\$\{\w+:?\?"),
     ("sql", ("check_removed", "a condition, a join or a bound is gone"),
      r"(?i:\b(?:where|having|on|and|using|exists)\b)"),
     ("sql", ("check_removed", "a join keeps other rows"), r"(?i:\bleft\b|\bright\b|\bfull\b)"),

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate
 
-from sweeper.policy import detours
+from sweeper.policy import detours, lexicon
 from sweeper.policy.hollow import squeezed
-from sweeper.policy.lexicon import GONE, NEW
 from sweeper.policy.marks import ANSWERED, BROAD, CAST, CAST_ANY, NAMED_CAST, SILENT, SILENT_BROAD, Mark
 from sweeper.policy.rules import Violation
 from sweeper.policy.version import Pair, Version
@@ -124,8 +123,8 @@ def patterns(language: str) -> tuple[tuple[tuple[str, str], re.Pattern[str], int
     rows = [
         (said, pattern, where)
         for table, where in (
-            (NEW, IN_CODE), (detours.IN_CODE, IN_CODE), (detours.IN_TEXT, IN_TEXT),
-            (GONE, GONE_FROM_CODE), (detours.GONE, GONE_FROM_CODE),
+            (lexicon.IN_CODE, IN_CODE), (detours.IN_CODE, IN_CODE), (detours.IN_TEXT, IN_TEXT),
+            (lexicon.GONE, GONE_FROM_CODE), (detours.GONE, GONE_FROM_CODE),
         )
         for names, said, pattern in table
         if language in names.split()

@@ -4,22 +4,19 @@ content of a string is, so that a quote's content reads as blanks.
 
 from __future__ import annotations
 
-from sweeper.policy.detours import DEBUG, DYNAMIC, IGNORED, JS
+from sweeper.policy.detours import CHECKED, DEBUG, DYNAMIC, IGNORED, JS, LOOSE, NEVER, Rows
 from sweeper.policy.marks import NAMED_CAST
 
 TRIVIAL = ("test_weakened", "an assertion that always holds")
 SKIP = ("test_skipped", "a test is skipped")
-NEVER = ("code_disabled", "a condition that never holds")
 DUMMY = ("dummy_use", "a use that does nothing")
 ENDS = ("forged_verdict", "the process is ended, or what is loaded is replaced")
 UNCHECKED = ("unchecked", "something is taken for granted")
 WIDE = ("wide_type", "a type that admits anything")
 REACH = ("new_reach", "network, a process, the environment or a deletion")
 BUILD = ("unchecked", "code that is compiled only under a condition")
-LOOSE = ("test_changed", "a looser assertion, or a mock")
 
-# (languages, rule and what, pattern)
-NEW: tuple[tuple[str, tuple[str, str], str], ...] = (
+IN_CODE: Rows = (
     ("python", DEBUG, r"(?<![\w.])(?:p?print|breakpoint|ic|pp)\s*\(|\bi?pdb\.set_trace\s*\(|^\s*import\s+i?pdb\b"),
     ("python", DYNAMIC, r"(?<![\w.])(?:exec|eval|__import__|setattr|delattr)\s*\(|\bimportlib\.import_module\s*\("
      r"|\bglobals\(\)|\bvars\(\s*\w*\s*\)\s*\[|\blocals\(\)|\b(?:getattr)\s*\(\s*[\w.]+\s*,\s*[\"']"),
@@ -195,14 +192,13 @@ NEW: tuple[tuple[str, tuple[str, str], str], ...] = (
     ("c cpp", ENDS, r"(?<![\w.])(?:_exit|_Exit|exit|quick_exit)\s*\(\s*(?:0|EXIT_SUCCESS)\s*\)"),
 )  # fmt: skip
 
-CHECKED = ("check_removed", "a check, a guard or an error that was raised is gone")
 _VALIDATES = (
     r"|\b(?:check|verify|validate|ensure|sanitize|escape|authoriz|authenticat|assert|require_|is_?valid"
     r"|has_?permission)"
     r"\w*\s*\("
 )
 # What must not become fewer.
-GONE: tuple[tuple[str, tuple[str, str], str], ...] = (
+GONE: Rows = (
     ("python", CHECKED, r"\braise\b|\bassert\b" + _VALIDATES),
     (JS, CHECKED, r"\bthrow\b|\breject\s*\(" + _VALIDATES.replace("|require_", "")),
     ("go", CHECKED, r"\berr\w*[ \t]*!=[ \t]*nil\b|\bpanic\s*\(|\berrors\.(?:New|Is|As)\b|\bfmt\.Errorf\b|\bdefer\b"
