@@ -6,10 +6,8 @@ just reproduced there.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import posixpath
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -18,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from sweeper import agents
 from sweeper.agents.masks import MASKED, hides
-from sweeper.backlog.check import Check, Sandboxing
+from sweeper.backlog.check import Check
 from sweeper.backlog.fingerprint import compare, line_hashes, stamp
 from sweeper.backlog.paths import to_root
 from sweeper.config.models import SweepConfig
@@ -31,6 +29,7 @@ from sweeper.repo import Repo
 from sweeper.sandbox import lockfiles
 from sweeper.sandbox.contract import Name, Role, Snapshot, Toolchain
 from sweeper.sandbox.layer import LINK
+from sweeper.sandbox.sandboxing import Sandboxing
 from sweeper.verify.verifiers import Verifiers
 from sweeper.verify.verify import Baseline
 
@@ -115,46 +114,6 @@ class Ground:
         return tuple(Change(path, None) for path, link in entries if hides(path, MASKED, link=link))
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """Findings that a user handed in, as parsed: only these become units, if they can be reproduced."""
-
-    findings: tuple[Finding, ...]
-
-    @property
-    def digest(self) -> str:
-        return hashlib.sha256(repr(sorted(self.findings)).encode("utf-8", "backslashreplace")).hexdigest()[:32]
-
-
-@dataclass(frozen=True, slots=True)
-class Chosen:
-    """A selection as "fingerprint path" with multiplicity, so that it outlives line shifts."""
-
-    marks: Counter[str]
-
-    def of(self, findings: Iterable[Finding]) -> list[Finding]:
-        """Those of `findings` that were selected."""
-        left = Counter(self.marks)
-        chosen = []
-        for finding in findings:
-            if left[mark(finding)] > 0:
-                left[mark(finding)] -= 1
-                chosen.append(finding)
-        return chosen
-
-
-def mark(finding: Finding) -> str:
-    return f"{finding.fingerprint} {finding.path}"
-
-
-async def choose(repo: Repo, ground: Ground, selection: Selection) -> tuple[Chosen, list[Finding]]:
-    """The selected findings that the check reproduces on `ground`, and those that it doesn't."""
-    stamped = await _stamped(repo, ground.commit, selection.findings)
-    difference = compare(stamped, ground.baseline.all())
-    # what remains carries the fingerprint that the check itself gives it, whatever the handed-in line said
-    return Chosen(Counter(map(mark, difference.remaining))), list(difference.gone)
-
-
 async def prepare(workshop: Workshop, commit: str) -> Snapshot:
     """The commit with its toolchain, which is made anew only when the commit's lock files say something else."""
     tree = await workshop.repo.tree(commit)
@@ -182,23 +141,23 @@ async def stand_on(workshop: Workshop, commit: str, round_number: int) -> Ground
 
 async def ground_of(workshop: Workshop, snapshot: Snapshot, result: CheckResult, seconds: float = 0.0) -> Ground:
     """The ground of a commit whose check result is known (a gate has just run it)."""
-    stamped = await _stamped(workshop.repo, snapshot.commit, result.findings)
-    return Ground(snapshot.commit, snapshot, Baseline(stamped, result.incomplete), result, seconds)
+    found = await stamped(workshop.repo, snapshot.commit, result.findings)
+    return Ground(snapshot.commit, snapshot, Baseline(found, result.incomplete), result, seconds)
 
 
-async def _stamped(repo: Repo, commit: str, findings: Sequence[Finding]) -> tuple[Finding, ...]:
+async def stamped(repo: Repo, commit: str, findings: Sequence[Finding]) -> tuple[Finding, ...]:
     """Findings of a commit with their fingerprints. A few files at a time: their content is not kept."""
     by_path: dict[str, list[Finding]] = {}
     for finding in findings:
         by_path.setdefault(finding.path, []).append(finding)
-    stamped: list[Finding] = []
+    found: list[Finding] = []
     paths = sorted(by_path)
     for start in range(0, len(paths), FILES_AT_ONCE):
         some = paths[start : start + FILES_AT_ONCE]
         blobs = await repo.blobs(commit, [os.fsencode(path) for path in some])
         hashes = {path: line_hashes(blobs.get(os.fsencode(path), b"")) for path in some}
-        stamped.extend(stamp((finding for path in some for finding in by_path[path]), hashes))
-    return tuple(stamped)
+        found.extend(stamp((finding for path in some for finding in by_path[path]), hashes))
+    return tuple(found)
 
 
 async def agreeing_check(workshop: Workshop, ground: Ground) -> tuple[Check, str]:

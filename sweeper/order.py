@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 import anyio
 
 from sweeper import agents, prompt
-from sweeper.backlog.check import Check, Sandboxing
+from sweeper.backlog.check import Check
 from sweeper.backlog.child import Parser
 from sweeper.backlog.tools import GENERIC, Tool, recognise
 from sweeper.backlog.tools.commandline import unwrap
@@ -22,12 +22,14 @@ from sweeper.config.models import LimitsConfig, RungConfig, SandboxConfig, Sweep
 from sweeper.errors import ConfigError
 from sweeper.forge.contract import Published
 from sweeper.gate.green import Judge
-from sweeper.ground import Selection, Workshop
+from sweeper.ground import Workshop
 from sweeper.ledger.contract import Ledger, Run
 from sweeper.policy import RULES, TEST_CONFIG, Level, Scope
 from sweeper.records import Owner
 from sweeper.repo import Repo
 from sweeper.sandbox.contract import Backend, Limits, Toolchain
+from sweeper.sandbox.sandboxing import Sandboxing
+from sweeper.sweep.selection import Selection
 from sweeper.verify.verifiers import Verifiers
 
 if TYPE_CHECKING:  # slow to import, and only paid agents need it

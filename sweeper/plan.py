@@ -12,7 +12,7 @@ from sweeper.attempt.job import Job
 from sweeper.attempt.trial import briefing_of
 from sweeper.commands import argv
 from sweeper.config.models import LimitsConfig, RungConfig, SweepConfig
-from sweeper.ground import Ground, Workshop, agreeing_check, choose, stand_on
+from sweeper.ground import Ground, Workshop, agreeing_check, stand_on
 from sweeper.ladder import ladder
 from sweeper.ladder.forecast import Past, forecast
 from sweeper.ledger.contract import Ledger, Queued, Run
@@ -21,6 +21,7 @@ from sweeper.order import Hooks, Order, Tools, ladder_digest, workshop
 from sweeper.prompt import render
 from sweeper.records import History, Unit, UnitState
 from sweeper.report.model import PlannedUnit, SweepPlan
+from sweeper.sweep.selection import choose
 from sweeper.sweep.survey import queue, standing, survey
 
 RUNS = 50  # newest runs of a sweep that its prices come from

@@ -7,60 +7,20 @@ to capped files and is parsed in a limited child.
 from __future__ import annotations
 
 import os
-import shutil
-import time
 from collections import ChainMap
 from collections.abc import Container, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Any
 
 from sweeper.backlog.child import Parser
 from sweeper.backlog.fingerprint import Difference
 from sweeper.backlog.tools import Tool
 from sweeper.commands import with_files
 from sweeper.records import BaseEntry, Change, CheckResult, CheckState, Finding, Listing
-from sweeper.sandbox.contract import Backend, Clocks, Facts, Limits, Name, Snapshot, Spec, nothing_wanted
+from sweeper.sandbox.contract import Clocks, Facts, Name, Snapshot, nothing_wanted
+from sweeper.sandbox.sandboxing import Sandboxing
 
 PLAIN = {"NO_COLOR": "1"}  # the sandbox has no terminal; some tools colour their output all the same
-GRACE = 600.0  # seconds after its own clock must have ended a sandbox, anybody may remove it
-STREAMS = ("stdout", "stderr")  # the files of a sandbox's folder of logs
 MAX_ARGUMENT_BYTES = 100_000  # a longer file list is checked as a whole run instead
-
-
-@dataclass(frozen=True, slots=True)
-class Sandboxing:
-    """Everything of a spec that does not change from one sandbox of a fire to the next. `logs` is a folder."""
-
-    backend: Backend
-    logs: Path
-    limits: Limits = field(default_factory=Limits)
-    fire: str = ""
-
-    def spec(self, name: Name, snapshot: Snapshot, argv: tuple[str, ...], **more: Any) -> Spec:
-        folder = self.logs / str(name)
-        folder.mkdir(parents=True, exist_ok=True)
-        more.setdefault("limits", self.limits)
-        clocks: Clocks = more.setdefault("clocks", Clocks())
-        return Spec(
-            name=name,
-            snapshot=snapshot,
-            argv=argv,
-            stdout=folder / STREAMS[0],
-            stderr=folder / STREAMS[1],
-            fire=self.fire,
-            deadline=time.time() + clocks.wall + GRACE,
-            **more,
-        )
-
-    def drop_logs(self, name: Name) -> None:
-        folder = os.path.join(self.logs, str(name))
-        try:
-            for stream in STREAMS:
-                os.unlink(os.path.join(folder, stream))
-            os.rmdir(folder)
-        except OSError:  # something else lies there, or less
-            shutil.rmtree(folder, ignore_errors=True)
 
 
 @dataclass(frozen=True, slots=True)

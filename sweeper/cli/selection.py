@@ -16,10 +16,10 @@ from sweeper.cli.options import Wanted
 from sweeper.commands import argv
 from sweeper.config.models import SweepConfig
 from sweeper.errors import CheckBroken, ConfigError
-from sweeper.ground import Selection
 from sweeper.order import Tools
 from sweeper.records import CheckResult
 from sweeper.report.phrases import count
+from sweeper.sweep.selection import Selection
 
 MOST_TOLD = 10  # skipped files by name
 

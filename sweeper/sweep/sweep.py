@@ -12,12 +12,9 @@ from sweeper.attempt.job import Job, ref_of
 from sweeper.errors import ConfigError, StaleClaim
 from sweeper.gate.suite import TestBase, test_base
 from sweeper.ground import (
-    Chosen,
     Ground,
-    Selection,
     Workshop,
     agreeing_check,
-    choose,
     ground_of,
     prepare,
     stand_on,
@@ -33,6 +30,7 @@ from sweeper.records import History, Kind, Outcome
 from sweeper.report.phrases import SHORT, count
 from sweeper.sweep.claims import SweepClaims
 from sweeper.sweep.round import Barrier, close_round
+from sweeper.sweep.selection import Chosen, Selection, choose
 from sweeper.sweep.survey import queue, standing, survey
 
 Say = Callable[[str], None]

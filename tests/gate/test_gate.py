@@ -10,7 +10,7 @@ from typing import Any, cast
 import anyio
 import pytest
 
-from sweeper.backlog.check import Checked, Sandboxing
+from sweeper.backlog.check import Checked
 from sweeper.config.models import SweepConfig
 from sweeper.gate import gate as gate_module
 from sweeper.gate import suite
@@ -21,6 +21,7 @@ from sweeper.order import suppressions_reject
 from sweeper.progress import Progress
 from sweeper.records import Change, CheckResult, CheckState, Finding, Skip, SkipReason, Unit
 from sweeper.sandbox.contract import Clock, Entry, EntryKind, Facts, Layer, Name, Ran, Role, Snapshot, Spec
+from sweeper.sandbox.sandboxing import Sandboxing
 from sweeper.verify.verify import Baseline, verify
 
 BROKEN = Checked(CheckResult(CheckState.BROKEN, why="it crashed"), Facts(exit_code=2))
