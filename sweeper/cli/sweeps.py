@@ -47,7 +47,7 @@ def settle(wanted: Wanted, top: Path, console: Console) -> Settled:
         changes = {f"sweep.{name}.{key}": value for name in names for key, value in _changes(wanted).items()}
         overrides = _limits(wanted) | changes
         config = configfile.load(top, explicit=wanted.config, environ=console.environ, overrides=overrides).config
-        sweeps = {name: config.sweep[name] for name in names}
+        sweeps = {_called(name, wanted): config.sweep[name] for name in names}
     found = paid(console.environ, in_image=config.sandbox.backend == "docker")
     return Settled(config, {name: with_default_ladder(sweep, found) for name, sweep in sweeps.items()}, loaded.path)
 
@@ -125,17 +125,20 @@ def _ad_hoc(wanted: Wanted) -> SweepConfig:
 
 
 def _name(wanted: Wanted) -> str:
-    """A sweep of the command line is called as its one SWEEP argument says, else as its tool.
-
-    Given findings are a part of what a check finds: a sweep of their own, so that the whole one keeps its branch, and
-    its units their places.
-    """
+    """A sweep of the command line is called as its one SWEEP argument says, else as its tool."""
     if len(wanted.sweeps) > 1:
         raise ConfigError("a check of the command line is one sweep", hint=f"name one of {', '.join(wanted.sweeps)}")
     if wanted.sweeps:
-        return wanted.sweeps[0]
+        return _called(wanted.sweeps[0], wanted)
     words = argv(wanted.check)
     tool = recognise(words)
     name = tool.name if tool is not GENERIC else PurePosixPath(words[0]).name
     plain = re.sub(r"[^A-Za-z0-9._-]", "-", os.fsencode(name).decode("ascii", "replace")).strip(".-_")[:58] or "check"
-    return f"{plain}-given" if wanted.source else plain
+    return _called(plain, wanted)
+
+
+def _called(name: str, wanted: Wanted) -> str:
+    """Given findings are a part of what a check finds: a sweep of their own, so that the whole one keeps its branch,
+    and its units their places.
+    """
+    return f"{name}-given" if wanted.source else name

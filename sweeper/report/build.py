@@ -31,7 +31,7 @@ async def build(ledger: Ledger, run: Run) -> SweepReport:
         attempts.setdefault(row.unit, []).append(row)
     units: list[Queued] = []
     async for queued in ledger.units(run.sweep):
-        if queued.state is not UnitState.SETTLED or queued.key in attempts:
+        if queued.key in attempts or (queued.state is not UnitState.SETTLED and concerns(notes, queued)):
             units.append(queued)
     rows = [row for own in attempts.values() for row in own]
     skips = tuple(await ledger.skips(run.id))
@@ -59,6 +59,13 @@ async def build(ledger: Ledger, run: Run) -> SweepReport:
         spending=spending(list(_tried(units, attempts)), notes.get("config", {}).get("ladder", ())),
         denied=dict(sum((Counter(dict(row.outcome.denied)) for row in rows if row.outcome), Counter[str]())),
     )
+
+
+def concerns(notes: Mapping[str, Any], queued: Queued) -> bool:
+    """Is it this run's? One whose findings were handed in leaves those units alone that were given earlier."""
+    known = [notes.get("first", {}), notes.get("last", {})]
+    mine = any(finding.rule in tally.get(finding.path, {}) for finding in queued.unit.findings for tally in known)
+    return mine or not notes.get("selected")
 
 
 def _tried(units: Sequence[Queued], attempts: Mapping[str, Sequence[AttemptRow]]) -> Iterable[Tried]:

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from sweeper.ledger.contract import Ledger, Run
 from sweeper.records import Finding, Severity, Skip, UnitState
-from sweeper.report.build import STATES
+from sweeper.report.build import STATES, concerns
 from sweeper.report.escape import APART, code, terminal
 from sweeper.report.phrases import count
 
@@ -47,10 +47,13 @@ class Rest:
 
 
 async def remaining(ledger: Ledger, run: Run) -> Rest:
-    """The findings of all units that are not settled. Raises LedgerFailed."""
+    """The findings of all its units that are not settled. Raises LedgerFailed."""
     found: list[Remaining] = []
     states = tuple(state for state in UnitState if state is not UnitState.SETTLED)
+    notes = await ledger.notes(run.id)
     async for queued in ledger.units(run.sweep, states=states):
+        if not concerns(notes, queued):
+            continue
         why = queued.why or STATES.get(queued.state, "a person decides")
         found += [Remaining(finding, queued.unit.title, queued.state, why) for finding in queued.unit.findings]
     return Rest(run, tuple(sorted(found, key=lambda one: one.finding)), tuple(await ledger.skips(run.id)))

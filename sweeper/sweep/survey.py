@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
 
 from sweeper.backlog import owners as codeowners
@@ -14,7 +14,7 @@ from sweeper.ground import FILES_AT_ONCE, Ground, Workshop
 from sweeper.ledger.contract import Ledger, Queued
 from sweeper.records import Finding, Partition, Unit, UnitState
 from sweeper.report.phrases import count
-from sweeper.sweep.selection import Chosen
+from sweeper.sweep.selection import Chosen, mark
 
 HEAD_BYTES = 8000
 
@@ -50,6 +50,17 @@ async def standing(ledger: Ledger | None, sweep: str) -> Standing:
         if queued.unit.chunk:
             chunks.append(queued.unit)
     return Standing(tuple(chunks), frozenset(held))
+
+
+async def aside(ledger: Ledger, sweep: str, ground: Ground, given: Container[str]) -> list[Queued]:
+    """Held units of findings that were given earlier, without those among `given` now: that something else is given is
+    no answer to them. They are gone when the check sees nothing of them any more."""
+    seen = {mark(finding) for finding in ground.baseline.all()}
+    return [
+        held
+        async for held in ledger.units(sweep, states=[UnitState.HELD])
+        if held.key not in given and any(mark(finding) in seen for finding in held.unit.findings)
+    ]
 
 
 async def survey(

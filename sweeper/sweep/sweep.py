@@ -31,7 +31,7 @@ from sweeper.report.phrases import SHORT, count
 from sweeper.sweep.claims import SweepClaims
 from sweeper.sweep.round import Barrier, close_round
 from sweeper.sweep.selection import Chosen, Selection, choose
-from sweeper.sweep.survey import queue, standing, survey
+from sweeper.sweep.survey import aside, queue, standing, survey
 
 Say = Callable[[str], None]
 
@@ -227,6 +227,8 @@ class Sweep:
         queued = queue(self.ground, parts.units, number, self._ladder_digest)
         later = [unit for unit, _ in parts.waiting]
         queued += queue(self.ground, later, number + 1, self._ladder_digest)
+        if self._chosen is not None:
+            queued += await aside(self.ledger, self.name, self.ground, {unit.key for unit in queued})
         fresh = self.run.round == 0
         if fresh:
             for line in (surveyed.owned, *surveyed.notes):

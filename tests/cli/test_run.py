@@ -143,6 +143,31 @@ def test_given_findings_leave_the_whole_sweep_s_branch_and_held_units_alone(find
     assert set(after) == {"ruff", "ruff-given"}
 
 
+def test_given_findings_of_a_configured_sweep_are_a_sweep_of_their_own(findings: Place) -> None:
+    """Each gives a part of the findings: nothing of what is held is lost by that, there or in the whole sweep."""
+    (findings.top / "sweeper.toml").write_text(
+        '[sweep.ruff]\ncheck = "ruff check ."\n[[sweep.ruff.ladder]]\nrun = "ruff check --fix {files}"\n'
+    )
+    findings.run("run", "ruff")
+    whole, (before,) = findings.git("rev-parse", "sweeper/ruff"), findings.run("status", "--json").document["sweeps"]
+    assert [unit["unit"] for unit in before["held"]] == ["stubborn.py", "unsafe.py"]
+
+    long = findings.run("run", "ruff", "--from", "-", stdin="stubborn.py:1:89: E501 Line too long (106 > 88)\n")
+    assert (long.code, "ruff-given: nothing more to try" in long.out) == (1, True), long
+    unused = findings.run("run", "ruff", "--from", "-", stdin="plain.py:1:8: F401 `os` imported but unused\n")
+    assert (unused.code, "ruff-given: drained in 1 round" in unused.out) == (0, True), unused
+    assert "stubborn.py" not in unused.out
+    assert "stubborn.py" not in findings.run("report", "ruff-given", "--format", "rdjson").out
+
+    after = {sweep["sweep"]: sweep for sweep in findings.run("status", "--json").document["sweeps"]}
+    assert (after["ruff"], findings.git("rev-parse", "sweeper/ruff")) == (before, whole)
+    assert [unit["unit"] for unit in after["ruff-given"]["held"]] == ["stubborn.py"]
+    findings.commit({"stubborn.py": "X = 1\n"})
+    findings.run("run", "ruff", "--from", "-", stdin="plain.py:1:8: F401 `os` imported but unused\n")
+    after = {sweep["sweep"]: sweep for sweep in findings.run("status", "--json").document["sweeps"]}
+    assert after["ruff-given"]["held"] == []
+
+
 def test_findings_that_are_not_understood_are_no_empty_backlog(findings: Place) -> None:
     done = findings.run("run", "--from", "-", *CHECK, stdin="Traceback (most recent call last):\n  boom\n")
     assert done.code == 3
