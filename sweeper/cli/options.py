@@ -104,7 +104,7 @@ _WHAT = (
     SWEEPS,
     CONFIG,
     click.option("--base", default="HEAD", show_default=True, metavar="REV", help="The commit to start from."),
-    click.option("--from", "source", metavar="FILE", help="Take only these findings, in a sweep of their own: SWEEP-given. - is standard input."),
+    click.option("--from", "source", metavar="FILE", help="Only these findings, as sweep SWEEP-given; - is stdin."),
     click.option("--check", "check", metavar="COMMAND", help="The check command, like the words after --."),
     click.option("--format", metavar="NAME", help="The check's output format instead of recognising it."),
     click.option("--fix", multiple=True, metavar="COMMAND", help="A rung of the ladder, safest first; repeatable."),

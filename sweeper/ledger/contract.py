@@ -142,12 +142,13 @@ class Ledger(Protocol):
     async def open_round(
         self, run: str, number: int, units: Iterable[Queued], skips: Sequence[Skip], *, fresh: bool
     ) -> None:
-        """Store a round's backlog; a unit that is queued for a later round waits for that one. A known unit keeps
-        its history; with `fresh` (first round of a run) a unit whose `place` changed starts anew; otherwise
-        `place` is only updated. A HELD unit stays held unless reset; a SETTLED one that has findings again is
-        OPEN with an empty history. Units of this sweep that are not in `units` become SETTLED ("gone"). Sets
-        run.round, phase "fanout". Written in chunks, the run's row last, so that a crash in between just opens
-        the round again; only that last step, which also settles what is gone, asks for the dispatcher lease."""
+        """Store a round's backlog; a unit that is queued for a later round waits for that one. A known unit keeps its
+        history; with `fresh` (first round of a run) a unit whose `place` changed starts anew; otherwise `place` is only
+        updated. A HELD unit stays held unless reset; a SETTLED one that has findings again is OPEN with an empty
+        history. Units of this sweep that are not in `units` become SETTLED ("gone"), those of an earlier opening of the
+        same round as well. Sets run.round, phase "fanout". Written in chunks, the run's row last, so that a crash in
+        between just opens the round again; only that last step, which also settles what is gone, asks for the
+        dispatcher lease."""
 
     async def close_round(
         self, run: str, number: int, tip: str, merged: dict[str, str], ejected: Sequence[Outcome]

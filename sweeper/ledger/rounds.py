@@ -97,7 +97,7 @@ def store_units(connection: Connection, run: str, number: int, units: Iterable[Q
     reset = "unit.state = 'settled'" + (" OR unit.place <> excluded.place" if fresh else "")
     # A verified unit whose findings are here again was never merged: its run was given up.
     opened = f"({reset} OR unit.state = 'verified') AND unit.state <> 'claimed'"
-    mark = f"{run}/{number}"
+    mark = _mark(connection, run, number)
     rows: list[tuple[Any, ...]] = []
     bodies: list[tuple[str, str]] = []
     for queued in units:
@@ -121,12 +121,19 @@ def store_units(connection: Connection, run: str, number: int, units: Iterable[Q
     )
 
 
+def _mark(connection: Connection, run: str, number: int) -> str:
+    """What tells the units of this opening from those of the one before, also where that had the same number: a round
+    whose end left no backlog is opened once more, and then settles what was waiting."""
+    (known,) = connection.rows("SELECT round FROM run WHERE id = ?", run)
+    return f"{run}/{number}" + ("+" if known[0] >= number else "")
+
+
 def finish_opening(connection: Connection, run: str, number: int, skips: Sequence[Skip]) -> None:
     """Settle what is gone, store the skips, and only then say in the run's row that the round is open."""
     connection.run(
         "UPDATE unit SET state = 'settled', why = ?, owner = '', token = token + 1"
         " WHERE sweep = ? AND mark <> ? AND state <> 'settled'",
-        *(to_json("gone"), sweep_of(connection, run), f"{run}/{number}"),
+        *(to_json("gone"), sweep_of(connection, run), _mark(connection, run, number)),
     )
     connection.run("DELETE FROM skip WHERE run = ? AND round = ?", run, number)
     connection.many(

@@ -59,6 +59,15 @@ def test_a_big_file_is_drained_chunk_by_chunk_in_order(big: Project) -> None:
     assert [row.split()[:2] for row in changed] == [["20", "20"]] * 3
 
 
+def test_a_chunk_that_mends_the_whole_file_leaves_the_others_nothing_to_do(big: Project) -> None:
+    big.configure({"default": [["run", "sed", "-i", "s/== None/is None/", BIG]]}, more=MORE)
+    ended = big.run()
+    assert ended.code == 0, ended.err
+    assert commits(big) == [f"s: fix {inert(CHUNKS[0])}"]
+    assert ended.report["ended"] == "drained"
+    assert (ended.report["rounds"], ended.report["buckets"]["fixed"]) == (1, 60)
+
+
 @pytest.mark.parametrize("failing", [0, 1])
 def test_a_chunk_that_fails_its_ladder_keeps_no_other_from_landing(big: Project, failing: int) -> None:
     script = {"units": {CHUNKS[failing]: ["nothing"]}, "default": ["fix_lines"], "fix": FIX}

@@ -148,6 +148,18 @@ async def test_units_that_are_gone_are_settled_and_a_late_claim_on_them_is_void(
     assert [unit.key for unit in await paged(ledger, round=2)] == [key(2)]
 
 
+async def test_a_round_that_is_opened_once_more_settles_what_waited_for_the_next(ledger: SqlLedger) -> None:
+    """Of units that take turns the first one mended all of them: no backlog is left, and no round of its own."""
+    await ledger.open_round(RUN, 1, [queued(1), replace(queued(2), round=2)], [], fresh=True)
+    claim = await claimed(ledger, key(1))
+    await ledger.land(claim, outcome(key(1)), UnitState.VERIFIED, 1)
+    await ledger.close_round(RUN, 1, "2" * 40, {key(1): "2" * 40}, [])
+    for _ in range(2):  # whoever died in between does it again
+        await ledger.open_round(RUN, 1, [], [], fresh=False)
+        assert await states(ledger) == {key(1): UnitState.SETTLED, key(2): UnitState.SETTLED}
+        assert await paged(ledger, round=2) == []
+
+
 async def test_another_sweeps_units_are_left_alone(ledger: SqlLedger) -> None:
     await ledger.create_run(run_row("other-run", "types"))
     await ledger.open_round("other-run", 1, [queued(9, sweep="types")], [], fresh=True)
