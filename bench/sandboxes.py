@@ -9,6 +9,7 @@ import time
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,11 @@ from sweeper.verify.verifiers import Verifiers
 FILES, FOLDERS, AT_ONCE, TIMES = 2000, 40, 4, 80
 IMAGE = "debian:bookworm-slim"
 TARGETS = {"docker": 1.2, "bubblewrap": 5.0}
-EDIT = "head -c 1000 /dev/zero | tr '\\0' x > pkg0/m0.py"
+# Of a file of 16 kB: what a fix does, and the most that a policy can be given to read.
+EDITS = {
+    "a line": "sed -i '2s/some/all of the/' pkg0/m0.py",
+    "a file": "head -c 1000 /dev/zero | tr '\\0' x > pkg0/m0.py",
+}
 NO_CHECK = ("sh", "-c", "true")
 
 
@@ -92,18 +97,20 @@ async def _measure(kind: str, project: Path, store: Path, bare: float | None) ->
             assert probe.ok, probe.why
             workshop = _workshop(kind, backend, repo, parser, store)
             ground = await stand_on(workshop, await repo.resolve("HEAD"), 0)
-            sandboxes = await _throughput(partial(_sandbox, workshop, ground.snapshot))
+            sandboxes, attempts = {}, {}
+            for rung, (what, edit) in enumerate(EDITS.items()):
+                sandboxes[what] = await _throughput(partial(_sandbox, workshop, ground.snapshot, edit))
+                attempts[what] = await _throughput(partial(_attempt, workshop, ground, rung))
             disk = await _disk(workshop, ground.snapshot, store)
-            attempts = await _throughput(partial(_attempt, workshop, ground))
     finally:
         await parser.aclose()
         await backend.aclose()
     rows = [
         Row(
             f"one {kind} sandbox against bare docker run",
-            sandboxes / bare,
+            sandboxes["a line"] / bare,
             TARGETS[kind],
-            detail=f"{sandboxes:.1f}/s against {bare:.1f}/s",
+            detail=f"{sandboxes['a line']:.1f}/s against {bare:.1f}/s",
         )
         for bare in (bare,)
         if bare
@@ -111,11 +118,14 @@ async def _measure(kind: str, project: Path, store: Path, bare: float | None) ->
     return [
         *rows,
         Row(f"disk of one {kind} sandbox beyond the changed bytes, KB", disk / 1024, 64, at_least=False),
-        Row(
-            f"a whole attempt against one sandbox, {kind}",
-            attempts / sandboxes,
-            0.4,
-            detail=f"{attempts:.1f}/s against {sandboxes:.1f}/s",
+        *(
+            Row(
+                f"a whole attempt that changes {what} against one sandbox, {kind}",
+                attempts[what] / sandboxes[what],
+                0.4,
+                detail=f"{attempts[what]:.1f}/s against {sandboxes[what]:.1f}/s",
+            )
+            for what in EDITS
         ),
     ]
 
@@ -123,30 +133,32 @@ async def _measure(kind: str, project: Path, store: Path, bare: float | None) ->
 def _workshop(kind: str, backend: Backend, repo: Repo, parser: Parser, store: Path) -> Workshop:
     sandboxing = Sandboxing(backend, logs=store / "logs")
     check = Check(sandboxing, parser, recognise(NO_CHECK), NO_CHECK, ())
-    config = SweepConfig(check=list(NO_CHECK), ladder=[RungConfig(run=["sh", "-c", EDIT])])
+    config = SweepConfig(check=list(NO_CHECK), ladder=[RungConfig(run=["sh", "-c", edit]) for edit in EDITS.values()])
     return Workshop("bench", kind, config, sandboxing, Toolchain(tools=("sh",)), repo, check, Scope(), Verifiers(repo))
 
 
 async def _throughput(one: Callable[[int], Awaitable[Any]]) -> float:
     """Calls a second, AT_ONCE at once, after a warm-up."""
     waiting = iter(range(TIMES + AT_ONCE))
-    for _ in range(AT_ONCE):
-        await one(next(waiting))
 
-    async def worker() -> None:
-        for number in waiting:
+    async def worker(count: int) -> None:
+        for number in islice(waiting, count):
             await one(number)
 
+    async def all_of(count: int) -> None:
+        async with anyio.create_task_group() as group:
+            for _ in range(AT_ONCE):
+                group.start_soon(worker, count)
+
+    await all_of(1)
     began = time.perf_counter()
-    async with anyio.create_task_group() as group:
-        for _ in range(AT_ONCE):
-            group.start_soon(worker)
+    await all_of(TIMES)
     return TIMES / (time.perf_counter() - began)
 
 
-async def _sandbox(workshop: Workshop, snapshot: Snapshot, number: int) -> None:
+async def _sandbox(workshop: Workshop, snapshot: Snapshot, edit: str, number: int) -> None:
     name = Name("bench", f"{number:016}{0:016}", 1, Role.AGENT)
-    spec = workshop.sandboxing.spec(name, snapshot, ("sh", "-c", EDIT), wanted=lambda path: True)
+    spec = workshop.sandboxing.spec(name, snapshot, ("sh", "-c", edit), wanted=lambda path: True)
     ran = await workshop.sandboxing.backend.run(spec)
     assert [entry.path for entry in ran.layer.entries] == [b"pkg0/m0.py"], ran
 
@@ -155,7 +167,7 @@ async def _disk(workshop: Workshop, snapshot: Snapshot, store: Path) -> float:
     """Bytes in use below the store while a sandbox with one edit is there, beyond those before and its edit."""
     before = _used(store)
     name = Name("bench", "disk", 1, Role.AGENT)
-    spec = workshop.sandboxing.spec(name, snapshot, ("sh", "-c", EDIT + "; sleep 1"))
+    spec = workshop.sandboxing.spec(name, snapshot, ("sh", "-c", EDITS["a file"] + "; sleep 1"))
     most = before
     async with anyio.create_task_group() as group:
         group.start_soon(workshop.sandboxing.backend.run, spec)
@@ -177,8 +189,8 @@ class _NoSlot:
         pass
 
 
-async def _attempt(workshop: Workshop, ground: Ground, number: int) -> None:
+async def _attempt(workshop: Workshop, ground: Ground, rung: int, number: int) -> None:
     finding = Finding("pkg0/m0.py", 1, 1, "X", "message", fingerprint="f")
-    unit = Unit(f"{number:016}{0:016}", "bench", "pkg0/m0.py", ("pkg0/m0.py",), (finding,))
-    outcome = await attempt(workshop, ground, Job(unit, 0, number + 1), _NoSlot())
+    unit = Unit(f"{number:016}{rung:016}", "bench", "pkg0/m0.py", ("pkg0/m0.py",), (finding,))
+    outcome = await attempt(workshop, ground, Job(unit, rung, number + 1), _NoSlot())
     assert outcome.kind is Kind.FIXED, outcome
