@@ -6,7 +6,7 @@ one a line; whoever runs this again and again until it ends by itself has killed
 
     KILL_POINTS_MOST    occurrences of one name that are points (default 1000)
     KILL_POINTS_ONLY    0: list the points in STATE and kill nowhere; NAME#N:WHEN: kill at this one alone
-    KILL_POINTS_CLOCK   SECONDS@POINT: step the clock at a point instead of killing there
+    KILL_POINTS_CLOCK   SECONDS@POINT: step the clock at a point, which STATE has then, instead of killing there
 """
 
 from __future__ import annotations
@@ -53,17 +53,21 @@ class Points:
             point = f"{name}#{number}:{when}"
             if self._step and point == self._step_at:
                 step_clock(float(self._step))
+                self._note(point)
             if number > self._most or point in self._met or self._step:
                 return
             if self._only not in ("", "0", point):
                 return
-            self._met.add(point)
-            with open(self._state, "a", encoding="utf-8") as file:
-                file.write(point + "\n")
-                file.flush()
-                os.fsync(file.fileno())
+            self._note(point)
             if self._only != "0":
                 os.kill(os.getpid(), signal.SIGKILL)
+
+    def _note(self, point: str) -> None:
+        self._met.add(point)
+        with open(self._state, "a", encoding="utf-8") as file:
+            file.write(point + "\n")
+            file.flush()
+            os.fsync(file.fileno())
 
 
 def step_clock(seconds: float) -> None:

@@ -31,6 +31,7 @@ def test_held_units_are_annotated_counted_and_never_tried_again_in_the_next_clon
     settings = (steps.checkout / "sweeper.toml").read_text()
     first = steps.run(fail_on="held")
     assert first.code == 1
+    assert "landed" in first.log
     assert (first.outputs["status"], first.outputs["held-count"], first.outputs["fixed-count"]) == (
         "remaining",
         "8",
@@ -126,6 +127,7 @@ def test_a_dry_run_shows_the_whole_pull_request_and_the_real_one_lands_it_in_the
     dry = steps.run(dry_run="pr")
     assert dry.code == 0, dry.log
     assert (dry.outputs["status"], dry.outputs["fixed-count"]) == ("dry-run", "8")
+    assert "landed" in dry.log
     assert "Pull request, on paper only (created)" in dry.summary
     assert "**8 findings fixed** in 4 units" in dry.summary
     assert forge.hub.state()["branches"] == before
@@ -224,6 +226,7 @@ def test_what_a_killed_run_had_captured_goes_along_or_is_done_again(steps: Steps
     process = steps.start()
     verified = "SELECT count(*) FROM unit WHERE state = 'verified'"
     until(lambda: known(steps, verified) == 2, "two verified units")
+    until(lambda: known(steps, "SELECT count(*) FROM attempt") == 4, "attempts on the others")
     process.kill()
     process.communicate(timeout=PATIENCE)
     until(lambda: not steps.project.agents(), "the end of every agent")

@@ -116,6 +116,8 @@ def test_c26_an_injected_key_is_found_nowhere(
     assert [seen.key for seen in sweep.server.seen] == [KEY, KEY, KEY]
     assert "CONNECTED" not in out + err
     assert found == []
+    assert watcher.looks > 1
+    assert sandbox == "bubblewrap" or watcher.inspected
     assert list(files_with(KEY, tmp_path)) == []
     assert list(objects_with(KEY, sweep.project.folder)) == []
     assert KEY not in out + err

@@ -268,7 +268,9 @@ def test_d06_nothing_of_our_own_environment_reaches_an_agent(sweeping: Callable[
     env = sweep.environment("claude") | {"CLAUDECODE": "1", "NODE_OPTIONS": "--bogus", "MARK": "leaked-mark"}
     ended = sweep.project.sweeper("run", "--json", "--sandbox", "bubblewrap", env=env)
     assert ended.kinds("pkg/m0.py") == ["no_change"]
-    assert "leaked-mark" not in json.dumps([seen.body for seen in sweep.server.seen])
+    told = json.dumps([seen.body for seen in sweep.server.seen])
+    assert "ANTHROPIC_BASE_URL=" in told
+    assert "leaked-mark" not in told
 
 
 def test_d22_an_agent_that_commits_and_pushes(sweeping: Callable[..., Sweeping]) -> None:
@@ -279,5 +281,6 @@ def test_d22_an_agent_that_commits_and_pushes(sweeping: Callable[..., Sweeping])
     sweep.configure({"agent": "claude"})
     ended = sweep.run("claude")
     assert ended.kinds("pkg/m0.py") == ["fixed"]
+    assert "'origin' does not appear to be a git repository" in json.dumps([seen.body for seen in sweep.server.seen])
     assert sweep.project.git("rev-parse", "main") == base
     assert "origin" not in sweep.project.git("remote")

@@ -144,5 +144,13 @@ class Project:
         return found
 
     def ledger(self, sql: str) -> list[tuple[Any, ...]]:
-        with closing(sqlite3.connect(self.folder / ".git" / "sweeper" / "ledger.sqlite3")) as connection:
+        place = (self.folder / ".git" / "sweeper" / "ledger.sqlite3").as_uri()
+        with closing(sqlite3.connect(f"{place}?mode=rw", uri=True)) as connection:  # it is the command's to make it
             return connection.execute(sql).fetchall()
+
+    def attempts(self, more: str = "") -> int:
+        """How many the ledger knows of, of those that `more`, a condition, is true of."""
+        try:
+            return int(self.ledger(f"SELECT count(*) FROM attempt {more and f'WHERE {more}'}")[0][0])
+        except sqlite3.OperationalError:  # there is no ledger yet, or not all of it
+            return 0

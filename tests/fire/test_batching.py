@@ -10,15 +10,17 @@ from typing import Any
 import pytest
 
 from tests.fire.project import Ended, Project
+from tests.held import Held
 from tests.waiting import until
 
 pytestmark = pytest.mark.slow
 
-CHECKER = """import pathlib, re, time
+CHECKER = """import os, pathlib, re, time
 files = {{path.stem: path.read_text() for path in sorted(pathlib.Path("pkg").glob("*.py"))}}
 everything = "".join(files.values())
-if {when}:
-    time.sleep({seconds})
+while ({holds}) and not os.path.exists({go!r}):
+    time.sleep(0.1)
+time.sleep({seconds})
 for name, text in files.items():
     for number, line in enumerate(text.splitlines(), 1):
         needs = re.match("from (.*) import", line)
@@ -34,12 +36,16 @@ NO_OP = [["append", "# looked at\n"]]
 RUN = "limits.verifiers = 1\nlimits.slots = 16"
 
 
-def whole(project: Project, files: int, seconds: float = 0.0, when: str = "True", **texts: str) -> Project:
+def whole(
+    project: Project, files: int, seconds: float = 0.0, holds: str = "False", held: Held | None = None, **texts: str
+) -> Project:
     """`files` modules with one bad line each, or the given texts, and a check that only looks at all of them.
 
-    It takes `seconds` when `when`, an expression over `files` and the text of `everything`, is true.
+    It takes `seconds`, after it was let go by `held` where `holds`, an expression over `files` and the text of
+    `everything`, is true.
     """
-    (project.folder / "check.py").write_text(CHECKER.format(seconds=seconds, when=when))
+    go = str(held.folder / "go") if held else ""
+    (project.folder / "check.py").write_text(CHECKER.format(seconds=seconds, holds=holds, go=go))
     for number in range(files):
         text = texts.get(f"m{number:02}", f"BAD = 1\nVALUE = {number}\n")
         (project.folder / "pkg" / f"m{number:02}.py").write_text(text)
@@ -67,6 +73,16 @@ def evidence(project: Project) -> list[dict[str, Any]]:
 def whole_checks(project: Project) -> int:
     """How many checks of the whole project verified, as the evidence in the ledger has it."""
     return len({check for each in evidence(project) for check in each["checks"]})
+
+
+def logs_of(project: Project) -> Path:
+    return project.folder / ".git" / "sweeper" / "logs"
+
+
+def captured_of(project: Project) -> set[str]:
+    """Keys of the units with a change that waits for its verdict, or has it."""
+    refs = project.git("for-each-ref", "--format=%(refname)").split()
+    return {ref.split("/")[-2] for ref in refs if ref.startswith("refs/sweeper/")}
 
 
 def test_a_third_of_the_checks_at_most(projects: Callable[..., Project]) -> None:
@@ -110,7 +126,7 @@ def test_the_verdicts_are_those_of_one_by_one(projects: Callable[..., Project]) 
 
 
 def test_one_s_change_does_not_fix_another_one_s_finding(projects: Callable[..., Project]) -> None:
-    pair = {"m01": "from m02 import GOOD\n", "m02": "BAD = 1\nVALUE = 2\n"}
+    pair: dict[str, Any] = {"m01": "from m02 import GOOD\n", "m02": "BAD = 1\nVALUE = 2\n"}
     project = whole(projects(0), 6, seconds=1, **pair)
     good = [["fix", ["append", "GOOD = 1\n"]]]
     configure(project, {"units": {"pkg/m01.py": [NO_OP], "pkg/m02.py": good}, "default": ["fix"]})
@@ -120,19 +136,32 @@ def test_one_s_change_does_not_fix_another_one_s_finding(projects: Callable[...,
     assert "# looked at" not in project.show("pkg/m01.py")
 
 
-def test_who_was_fixed_only_together_does_not_stay_alone(projects: Callable[..., Project]) -> None:
+def test_who_was_fixed_only_together_does_not_stay_alone(projects: Callable[..., Project], tmp_path: Path) -> None:
     """m01's change does nothing; m02's mends its finding without a trace in either, and breaks the tests."""
     only_m00 = '"BAD" not in files["m00"] and everything.count("BAD") == 4 and "looked" not in everything'
-    project = whole(projects(0), 6, 9, only_m00, m01="GREY = 1\n", m02="BAD = 1\nVALUE = 2\n")
+    agents, checks = Held(tmp_path / "agents"), Held(tmp_path / "checks")
+    project = whole(projects(0), 6, 3, only_m00, checks, m01="GREY = 1\n", m02="BAD = 1\nVALUE = 2\n")
     (project.folder / "test_it.py").write_text(
         'import pathlib\nassert "RED" not in pathlib.Path("pkg/m02.py").read_text()\n'
     )
     project.commit()
-    red = ["fix", ["append", "RED = 1\n"]]
-    later = ["sleep", "2"]  # while the check of m00 runs, so that these wait together
-    units = {"pkg/m00.py": ["fix"], "pkg/m01.py": [[later, *NO_OP]], "pkg/m02.py": [[later, *red]]}
-    configure(project, {"units": units, "default": [[later, "fix"]]}, more='test = "python3 test_it.py"')
-    ended = project.run()
+    # All others end while the check of m00 runs, so that they wait together.
+    fix = f"case $1 in *m00*) ;; *) {agents.waiting};; esac; sed -i /^BAD/d $1"
+    deeds = 'case $1 in *m01*) echo "# looked at" >> $1;; *m02*) echo "RED = 1" >> $1;; esac'
+    project.configure(
+        agents.program("agent", f"{fix}; {deeds}") + " {files}",
+        check=checks.program("check", "exec python3 check.py"),
+        more='project_wide = true\ntest = "python3 test_it.py"',
+        top=RUN,
+    )
+    child = project.start()
+    until(lambda: any(logs_of(project).glob("*/*-verifier-*/stdout")), "the check of m00")
+    assert len(captured_of(project)) == 1
+    agents.let_go()
+    until(lambda: len(captured_of(project)) == 6, "all that is captured")
+    checks.let_go()
+    out, err = child.communicate()
+    ended = Ended(child.returncode, out, err)
     assert ended.code == 1, ended.err
     assert ended.kinds("pkg/m02.py") == ["ejected"]
     assert (ended.kinds("pkg/m01.py"), ended.reasons("pkg/m01.py")) == (
@@ -143,17 +172,18 @@ def test_who_was_fixed_only_together_does_not_stay_alone(projects: Callable[...,
     assert ended.report["buckets"]["fixed"] == 4
 
 
-def test_a_coordinator_killed_in_the_middle_of_a_batch(projects: Callable[..., Project]) -> None:
-    project = whole(projects(0), 12, seconds=2)
-    configure(project, {"default": ["fix"]})
+def test_a_coordinator_killed_in_the_middle_of_a_batch(projects: Callable[..., Project], tmp_path: Path) -> None:
+    held = Held(tmp_path / "checks")
+    several = 'sum("BAD" not in text for text in files.values()) > 1'
+    project = whole(projects(0), 12, 2, several, held)
+    configure(project, {"default": ["fix"]}, check=held.program("check", "exec python3 check.py"))
     child = project.start()
-    logs = project.folder / ".git" / "sweeper" / "logs"
-    until(lambda: any(logs.glob("*/*-verifier-10[1-9]/stdout")), "a check of several together")
+    until(lambda: any(logs_of(project).glob("*/*-verifier-10[1-9]/stdout")), "a check of several together")
+    assert child.poll() is None
     child.kill()
     child.communicate()
-    captured = {
-        ref.split("/")[-2] for ref in project.git("for-each-ref", "--format=%(refname)").split() if "sweeper" in ref
-    }
+    held.let_go()
+    captured = captured_of(project)
     landed = project.ledger("SELECT count(*) FROM attempt WHERE state = 'landed'")[0][0]
     assert len(captured) > landed
     ended = project.run()

@@ -174,11 +174,12 @@ def test_e09_what_a_runner_s_second_signal_leaves_has_a_deadline(
 ) -> None:
     """The first one was not enough: at the second one nothing is cleaned up any more, and the next run does it."""
     one, running = started("agent", "docker")
-    os.kill(running.pid, signal.SIGINT)
-    os.kill(running.pid, signal.SIGTERM)
-    running.communicate(timeout=PATIENCE)
-    assert running.returncode == 130
+    for number in (signal.SIGSTOP, signal.SIGINT, signal.SIGTERM, signal.SIGCONT):
+        os.kill(running.pid, number)
+    out, _ = running.communicate(timeout=PATIENCE)
+    assert (running.returncode, out) == (130, "")
     left = one.owned(docker_engine, running.pid)
+    assert left
     assert all(time.time() < float(labels["io.sweeper.deadline"]) < time.time() + 3600 for labels in left)
     one.go_on()
     assert one.owned(docker_engine, running.pid) == []

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.fire.project import Project
-from tests.fire.test_runs import STUCK, attempts, digest, wait_for_attempt
+from tests.fire.test_runs import STUCK, digest, wait_for_attempt
 from tests.waiting import PATIENCE
 
 pytestmark = pytest.mark.slow
@@ -57,7 +57,7 @@ def test_a_dry_fix_moves_nothing_and_the_run_after_it_pays_nothing(project: Proj
     assert dry.code == 0, dry.err
     assert look(project) == before
     assert (dry.report["buckets"]["fixed"], dry.report["branch"], dry.report["dry_run"]) == (8, "", "fix")
-    paid = attempts(project)
+    paid = project.attempts()
     assert paid == 8
     assert "`sweeper run` lands them" in project.sweeper("report").out
     assert project.sweeper("resume", "--sandbox", "bubblewrap").code == 0  # it is drained: nothing to go on with
@@ -70,7 +70,7 @@ def test_a_dry_fix_moves_nothing_and_the_run_after_it_pays_nothing(project: Proj
     project.git("gc", "-q", "--prune=now")
     done = project.run()
     assert done.code == 0, done.err
-    assert attempts(project) == paid
+    assert project.attempts() == paid
     assert (done.report["run"], done.report["tip"]) == (dry.report["run"], dry.report["tip"])
     assert project.git("rev-parse", "sweeper/s").strip() == dry.report["tip"]
     assert done.report["dry_run"] == ""
@@ -85,10 +85,10 @@ def test_a_dry_fix_ends_at_a_limit_and_the_run_goes_on(project: Project) -> None
     before = look(project)
     assert project.run("--dry-run=fix", "--units-per-fire", "3").code == 5
     assert look(project) == before
-    assert attempts(project) == 3
+    assert project.attempts() == 3
     ended = project.run()
     assert ended.code == 0, ended.err
-    assert attempts(project) == 8
+    assert project.attempts() == 8
     assert project.recount() == 0
 
 

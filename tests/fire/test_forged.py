@@ -77,8 +77,11 @@ def test_b19_a_filter_of_the_repository_is_never_run(project: Project) -> None:
     os.utime(project.folder / "pkg/m0.py")
     (project.folder / "pkg/m1.py").write_text("changed = 1\n")
     project.configure({"default": ["fix"]})
-    project.run("--dry-run")
+    ended = project.run("--dry-run")
+    assert ended.code == 1, ended.err
     assert not pwned.exists()
+    project.git("status")
+    assert pwned.exists()
 
 
 def test_a_state_folder_that_is_a_link_is_refused(project: Project) -> None:
@@ -96,4 +99,7 @@ def test_a_file_name_moves_no_cursor(project: Project) -> None:
     (project.folder / "pkg" / "\x1b[31mred.py").write_text("import ast\n\nX = 1\n")
     project.commit()
     project.configure({"default": ["fix"]})
-    assert "\x1b" not in project.run().err
+    ended = project.run()
+    assert ended.code == 0, ended.err
+    assert "red.py: " in ended.err
+    assert "\x1b" not in ended.out + ended.err

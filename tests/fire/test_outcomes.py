@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+
 import pytest
 
 from tests.fire.project import DIRTY, Project
@@ -126,8 +128,9 @@ def test_a_failure_climbs_the_ladder_and_ends_at_a_human(project: Project) -> No
 
 
 def test_work_done_before_a_clock_ran_out_counts(project: Project) -> None:
-    clocks = 'clocks = { wall = "5s" }'
-    project.configure({"units": {ONE: [["fix", "hang"]]}, "default": ["fix"], "clocks": clocks})
+    fix = "sed -i /^import/d $1; echo fixed; test $1 != pkg/m0.py || sleep 600"
+    rung = f'run = ["sh", "-c", "{fix}", "sh", "{{files}}"]\nclocks = {{ idle = "3s" }}'  # since it printed something
+    project.configure(more=f"[[sweep.s.ladder]]\n{rung}")
     ended = project.run()
     assert ended.code == 0, ended.err
     assert ended.kinds(ONE) == ["fixed"]
@@ -164,11 +167,15 @@ def test_a_fix_that_brings_something_new_is_not_fixed(project: Project) -> None:
 def test_b24_hooks_of_the_repository_do_not_run(project: Project) -> None:
     hook = project.folder / ".git" / "hooks" / "pre-commit"
     hook.parent.mkdir(exist_ok=True)
-    hook.write_text("#!/bin/sh\ntouch ../hook-ran; exit 1\n")
+    ran = project.folder.parent / "hook-ran"
+    hook.write_text(f"#!/bin/sh\ntouch {ran}; exit 1\n")
     hook.chmod(0o755)
     project.configure({"default": ["fix"]})
     assert project.run().code == 0
-    assert not (project.folder.parent / "hook-ran").exists()
+    assert not ran.exists()
+    with pytest.raises(subprocess.CalledProcessError):
+        project.commit()
+    assert ran.exists()
 
 
 def test_b28_uncommitted_work_is_neither_used_nor_touched(project: Project) -> None:

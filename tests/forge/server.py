@@ -24,6 +24,7 @@ from aiohttp import web
 
 from tests.forge.api import Api
 from tests.forge.hub import GIT_ENV, Hub, Person
+from tests.waiting import PATIENCE
 
 TOKEN = "ghp_faketokenfaketokenfaketoken123456"  # of "dev", who may do everything but change workflows
 BOT_TOKEN = "ghs_faketokenofthebotfaketoken123456"
@@ -151,9 +152,9 @@ def serving(folder: Path) -> Iterator[Forge]:
     try:
         yield forge
     finally:
-        asyncio.run_coroutine_threadsafe(forge.stop(), loop).result(10)
+        asyncio.run_coroutine_threadsafe(forge.stop(), loop).result(PATIENCE)
         loop.call_soon_threadsafe(loop.stop)
-        thread.join(10)
+        thread.join(PATIENCE)
         loop.close()
 
 

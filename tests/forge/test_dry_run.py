@@ -6,7 +6,6 @@ from typing import Any
 
 from sweeper.forge import marker
 from tests.fire.test_dry_run import look
-from tests.fire.test_runs import attempts
 from tests.forge.conftest import Cloned
 
 SETTINGS = 'labels = ["lint"]\nreviewers = ["ada", "acme/web"]\nmilestone = "1.0"\n'
@@ -40,10 +39,10 @@ def test_a_pull_request_on_paper_is_the_one_that_the_run_opens(project: Cloned) 
     assert (paper["labels"], paper["reviewers"], paper["milestone"]) == (["lint"], ["ada", "acme/web"], "1.0")
     assert [subject for _, subject in paper["commits"]] == [f"s: fix pkg/m{number}.py" for number in range(4)]
     assert project.ledger("SELECT 1 FROM note WHERE name = 'pull_requests'") == []
-    paid = attempts(project)
+    paid = project.attempts()
     ended = project.run_it()
     (made,) = project.pull_requests(ended)
-    assert attempts(project) == paid
+    assert project.attempts() == paid
     assert (made["operation"], made["head"]) == ("created", paper["head"])
     assert project.pull.title == paper["title"]
     assert without_marker(project.pull.body) == without_marker(paper["body"])
@@ -99,13 +98,9 @@ def test_several_on_paper_are_several(project: Cloned) -> None:
 def test_what_a_dry_fix_has_fixed_is_published_when_somebody_says_so(project: Cloned) -> None:
     project.settle()
     refused = project.call("run", "--pull-request", "--dry-run=fix")
-    assert (refused.code, attempts_or_none(project)) == (2, 0)
+    assert (refused.code, project.attempts()) == (2, 0)
     dry = project.call("run", "--json", "--dry-run=fix", token="")
     assert dry.code == 0, dry.err
     (made,) = project.pull_requests(project.call("pr", "--json"))
     assert (made["operation"], made["head"]) == ("created", dry.report["tip"])
     assert project.call("report", "--json").report["dry_run"] == ""
-
-
-def attempts_or_none(project: Cloned) -> int:
-    return attempts(project) if (project.folder / ".git/sweeper/ledger.sqlite3").exists() else 0

@@ -39,24 +39,28 @@ STUCK = {"units": {"pkg/m[01].py": [["sleep 600"], ["fix"]]}, "default": ["fix"]
 def test_the_clock_steps_an_hour(killed: Killed, point: str, seconds: int) -> None:
     done = killed.run(KILL_POINTS_CLOCK=f"{seconds}@{point}")
     assert done.returncode == 0, done.stderr
+    assert killed.met() == [point]
     killed.check_promises()
 
 
 @pytest.mark.parametrize("seconds", [3600, -3600])
 def test_the_clock_steps_an_hour_between_a_kill_and_the_next_start(killed: Killed, seconds: int) -> None:
     assert killed.run(KILL_POINTS_ONLY="ledger:land#1:before").returncode == -signal.SIGKILL
-    done = killed.run(KILL_POINTS_CLOCK=f"{seconds}@ledger:migrate#1:before")
+    point = "ledger:migrate#1:before"
+    done = killed.run(KILL_POINTS_CLOCK=f"{seconds}@{point}")
     assert done.returncode == 0, done.stderr
+    assert killed.met() == ["ledger:land#1:before", point]
     killed.check_promises()
 
 
 def test_the_ledger_is_locked_for_ten_seconds(killed: Killed) -> None:
     running = killed.project.start()
     path = killed.project.folder / ".git/sweeper/ledger.sqlite3"
-    until(lambda: path.exists() and killed.project.agents(), "an agent")
+    until(killed.project.attempts, "an attempt")
     with contextlib.closing(sqlite3.connect(path, isolation_level=None, timeout=30)) as other:
         other.execute("BEGIN EXCLUSIVE")
         time.sleep(10)
+        assert running.poll() is None
         other.execute("ROLLBACK")
     _, stderr = running.communicate()
     assert running.returncode == 0, stderr
@@ -78,7 +82,7 @@ def small_disk(killed: Killed) -> Iterator[Path]:
 def test_the_ledger_s_disk_is_full(killed: Killed, small_disk: Path) -> None:
     ballast = small_disk / "ballast"
     running = killed.project.start()
-    until(lambda: (small_disk / "ledger.sqlite3").exists() and killed.project.agents(), "an agent")
+    until(killed.project.attempts, "an attempt")
     with contextlib.suppress(OSError), ballast.open("wb", buffering=0) as file:
         while True:
             file.write(b"\0" * 4096)
