@@ -43,10 +43,16 @@ class Sweeping:
             env |= {f"{name}_API_KEY": key, f"{name}_BASE_URL": self.server.url}
         return env | {"GEMINI_API_KEY": key, "GOOGLE_GEMINI_BASE_URL": self.server.url}
 
-    def run(self, *agents: str, sandbox: str = "bubblewrap", words: Sequence[str] = (), key: str = KEY) -> Ended:
-        return self.project.sweeper(
-            "run", "--json", "--sandbox", sandbox, *words, env=self.environment(*agents, key=key)
-        )
+    def run(
+        self,
+        *agents: str,
+        sandbox: str = "bubblewrap",
+        words: Sequence[str] = (),
+        key: str = KEY,
+        before: Sequence[str] = (),
+    ) -> Ended:
+        env = self.environment(*agents, key=key)
+        return self.project.sweeper("run", "--json", "--sandbox", sandbox, *words, env=env, before=before)
 
 
 def _toml(value: Any) -> str:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import resource
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
@@ -13,7 +12,8 @@ from tests.agents.conftest import Sweeping
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
-DESCRIPTORS = 512
+# Half of the systems' usual soft limit, and no more to be had.
+FEW = ("sh", "-c", 'ulimit -n 512; exec "$@"', "sh")
 AGENT = """
 import http.client, json, os, signal, socket, sys, time
 near = socket.socket(socket.AF_UNIX)
@@ -52,18 +52,9 @@ open(sys.argv[1], "w").write("VALUE = 0\\n")
 """
 
 
-@pytest.fixture
-def few_descriptors() -> Iterator[None]:
-    """As many as half the systems' usual soft limit, for whatever this test starts."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (DESCRIPTORS, hard))
-    yield
-    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-
-
 @pytest.mark.parametrize("sandbox", ["bubblewrap", pytest.param("docker", marks=pytest.mark.docker)])
 def test_a_flood_at_one_door_is_that_agent_s_own_trouble(
-    sweeping: Callable[..., Sweeping], sandbox: str, few_descriptors: None, request: pytest.FixtureRequest
+    sweeping: Callable[..., Sweeping], sandbox: str, request: pytest.FixtureRequest
 ) -> None:
     if sandbox == "docker":
         request.getfixturevalue("docker_engine")
@@ -87,6 +78,6 @@ def test_a_flood_at_one_door_is_that_agent_s_own_trouble(
         },
         top="[limits]\nslots = 2\nusd_per_fire = 50",
     )
-    ended = sweep.run(sandbox=sandbox)
+    ended = sweep.run(sandbox=sandbox, before=FEW)
     assert ended.kinds("pkg/m1.py") == ["fixed"], ended.out + ended.err
     assert (told["mending"], told["mended"]) == (3, 1)

@@ -7,6 +7,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -90,9 +91,12 @@ class Project:
                 parts.append(f"[[sweep.s.ladder]]\nagent = \"scripted\"\nrun = '''{script}'''\n{marked}\n{clocks}")
         (self.folder / "sweeper.toml").write_text("\n\n".join(parts) + "\n")
 
-    def sweeper(self, *words: str, stdin: str = "", env: dict[str, str] | None = None) -> Ended:
+    def sweeper(
+        self, *words: str, stdin: str = "", env: dict[str, str] | None = None, before: Sequence[str] = ()
+    ) -> Ended:
+        """`before`: the words of a program that becomes the command."""
         done = subprocess.run(
-            [*COMMAND, *words],
+            [*before, *COMMAND, *words],
             check=False,
             cwd=self.folder,
             capture_output=True,
