@@ -76,7 +76,7 @@ def _wanted(names: Sequence[str], config: Config) -> list[tuple[str, Toolchain]]
     from sweeper.errors import ConfigError
     from sweeper.order import toolchain
     from sweeper.sandbox.contract import Toolchain
-    from sweeper.sandbox.images import definitions_here
+    from sweeper.sandbox.docker.images import definitions_here
 
     if not names and not config.sweep:
         raise ConfigError("no sweep is configured here", hint=f"name one of {', '.join(definitions_here())}")
@@ -124,12 +124,14 @@ async def _list(console: Console, as_json: bool) -> int:
 
     from sweeper.cli import wiring
     from sweeper.report.document import document
-    from sweeper.sandbox import stock
+    from sweeper.sandbox.stock import stored
 
     async with wiring.warehouse() as (store, engine):
-        kept = await anyio.to_thread.run_sync(stock.stored, store)
+        kept = await anyio.to_thread.run_sync(stored, store)
         if engine is not None:
-            kept = [*await stock.images(engine, store), *kept]
+            from sweeper.sandbox.docker.stock import images
+
+            kept = [*await images(engine, store), *kept]
     if as_json:
         console.result(document("toolchains", kept=kept))
         return 0
@@ -173,12 +175,14 @@ async def _prune(console: Console, seconds: float, everything: bool, as_json: bo
 
     from sweeper.cli import wiring
     from sweeper.report.document import document
-    from sweeper.sandbox import stock
+    from sweeper.sandbox.stock import prune_stored
 
     async with wiring.warehouse() as (store, engine):
-        removed = await anyio.to_thread.run_sync(partial(stock.prune_stored, store, seconds))
+        removed = await anyio.to_thread.run_sync(partial(prune_stored, store, seconds))
         if engine is not None:
-            removed = [*await stock.prune_images(engine, store, seconds, everything=everything), *removed]
+            from sweeper.sandbox.docker.stock import prune_images
+
+            removed = [*await prune_images(engine, store, seconds, everything=everything), *removed]
     if as_json:
         console.result(document("pruned", removed=removed))
         return 0

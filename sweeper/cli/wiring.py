@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from sweeper.gateway import Provider
     from sweeper.order import Tools
     from sweeper.sandbox.docker import Docker
-    from sweeper.sandbox.engine import Engine
+    from sweeper.sandbox.docker.engine import Engine
     from sweeper.sandbox.store import Store
 
 # Backends and the fire itself are imported where they are used: `status` and `why` start without them.
@@ -241,7 +241,7 @@ async def _with_images(engine: Docker, probe: Probe, sweeps: Sequence[SweepConfi
 async def warehouse() -> AsyncIterator[tuple[Store, Engine | None]]:
     """Where trees and toolchains are kept: the store, and the docker engine if one answers."""
     from sweeper.sandbox.docker import answers
-    from sweeper.sandbox.opening import connected
+    from sweeper.sandbox.docker.opening import connected
     from sweeper.sandbox.store import Store
 
     engine = await connected(1) if await answers() else None

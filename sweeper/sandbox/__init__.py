@@ -1,0 +1,1 @@
+"""Where commands run that nobody trusts: the contract, what both kinds of sandbox share, and a folder for each kind."""

@@ -10,7 +10,7 @@ import pytest
 
 from sweeper import agents
 from sweeper.errors import ConfigError
-from sweeper.sandbox.images import build_context, definitions_here
+from sweeper.sandbox.docker.images import build_context, definitions_here
 
 OVER = "FROM ${TOOLCHAIN}"
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sweeper.sandbox import cgroup
+from sweeper.sandbox.bubblewrap import cgroup
 from sweeper.sandbox.contract import Limits
 
 LIMITS = Limits(memory=64 << 20, pids=7, cpus=1.5)

@@ -20,9 +20,9 @@ import pytest
 from anyio.from_thread import BlockingPortal
 
 from sweeper.errors import CheckBroken, ConfigError
-from sweeper.sandbox.container import Manner, configuration, labels
 from sweeper.sandbox.contract import INPUTS, Snapshot, Toolchain
 from sweeper.sandbox.docker import Docker, answers
+from sweeper.sandbox.docker.container import Manner, configuration, labels
 from tests.conftest import User
 from tests.sandbox.conftest import FILES, SMALL, Box, owner
 from tests.sandbox.sleeping import unique_seconds, wake

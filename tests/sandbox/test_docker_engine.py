@@ -19,9 +19,9 @@ from sweeper.errors import SandboxFailed
 from sweeper.records import Owner
 from sweeper.sandbox.contract import WORK, Clock, Clocks, Limits, Name, Ran, Role, Snapshot, Spec, Toolchain
 from sweeper.sandbox.docker import Docker
-from sweeper.sandbox.endpoint import Endpoint
-from sweeper.sandbox.engine import Engine
-from sweeper.sandbox.slots import clear
+from sweeper.sandbox.docker.endpoint import Endpoint
+from sweeper.sandbox.docker.engine import Engine
+from sweeper.sandbox.docker.slots import clear
 from tests.sandbox.conftest import MB, owner
 from tests.sandbox.engine_proxy import Late, Proxy, Says, proxied
 from tests.sandbox.sleeping import unique_seconds, wake

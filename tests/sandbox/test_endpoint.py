@@ -13,8 +13,8 @@ import pytest
 import requests
 
 from sweeper.errors import SandboxFailed
-from sweeper.sandbox.endpoint import find_endpoint
-from sweeper.sandbox.engine import Engine, failure
+from sweeper.sandbox.docker.endpoint import find_endpoint
+from sweeper.sandbox.docker.engine import Engine, failure
 from tests.sandbox.engine_proxy import ENGINE
 
 SOCKETS = ("/var/run/docker.sock", "/run/docker.sock")

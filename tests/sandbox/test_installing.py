@@ -9,7 +9,7 @@ import shlex
 import pytest
 
 from sweeper.errors import CheckBroken
-from sweeper.sandbox import installing, tools
+from sweeper.sandbox.bubblewrap import setup, tools
 from sweeper.sandbox.contract import Clocks, Handle, Snapshot, Toolchain
 from tests.sandbox.conftest import Box, embedded
 from tests.sandbox.sleeping import sleepers, unique_seconds, until_none_sleep
@@ -102,7 +102,7 @@ def test_failing_setup_says_how_it_ended(box: Box) -> None:
 
 
 def test_setup_without_end(box: Box, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(installing, "CLOCKS", Clocks(wall=1.5))
+    monkeypatch.setattr(setup, "CLOCKS", Clocks(wall=1.5))
     with pytest.raises(CheckBroken, match="no end after"):
         prepared(box, toolchain("sleep 60"))
 
@@ -142,9 +142,9 @@ def test_key_depends_on_what_was_asked_and_found(box: Box) -> None:
     plain = tools.Tools()
     other = tools.Tools(mounts=["/opt/python"])
     keys = {
-        installing.key(chain, plain),
-        installing.key(chain, other),
-        installing.key(dataclasses.replace(chain, key="l"), plain),
-        installing.key(dataclasses.replace(chain, setup=()), plain),
+        setup.key(chain, plain),
+        setup.key(chain, other),
+        setup.key(dataclasses.replace(chain, key="l"), plain),
+        setup.key(dataclasses.replace(chain, setup=()), plain),
     }
     assert len(keys) == 4

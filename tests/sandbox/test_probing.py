@@ -9,8 +9,8 @@ import anyio
 import pytest
 
 from sweeper.errors import NoSandbox, SandboxFailed
-from sweeper.sandbox import probing, program
-from sweeper.sandbox.bubblewrap import Bubblewrap
+from sweeper.sandbox import probing
+from sweeper.sandbox.bubblewrap import Bubblewrap, program
 from sweeper.sandbox.contract import Clocks, Entry, EntryKind, Facts, Layer, Name, Ran, Role, Spec, Toolchain
 from tests.sandbox.conftest import SMALL, Box, owner
 from tests.sandbox.trees import PlainTree

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from sweeper.sandbox.relay import ACK, CHUNK, DATA, END, HEADER, MOST, OPEN, RESET, WINDOW, Broken, Mux
+from sweeper.sandbox.docker.relay import ACK, CHUNK, DATA, END, HEADER, MOST, OPEN, RESET, WINDOW, Broken, Mux
 from tests.waiting import PATIENCE, until
 
 SERVER = Callable[[socket.socket], None]

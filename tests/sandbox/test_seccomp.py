@@ -12,8 +12,7 @@ import threading
 
 import pytest
 
-from sweeper.sandbox import seccomp, tools
-from sweeper.sandbox.bubblewrap import Bubblewrap
+from sweeper.sandbox.bubblewrap import Bubblewrap, seccomp, tools
 from sweeper.sandbox.contract import Toolchain
 from tests.sandbox.conftest import MB, SMALL, Box, embedded, owner
 from tests.sandbox.trees import PlainTree

@@ -16,8 +16,8 @@ import pytest
 from sweeper.errors import SandboxFailed
 from sweeper.records import Owner
 from sweeper.sandbox.bubblewrap import Bubblewrap
+from sweeper.sandbox.bubblewrap.namespace import Namespace
 from sweeper.sandbox.contract import Clock, Clocks, Handle, Name, Role, Spec
-from sweeper.sandbox.namespace import Namespace
 from tests.sandbox.conftest import Box, embedded, owner
 from tests.sandbox.sleeping import sleepers, unique_seconds, until_none_sleep, wake
 from tests.waiting import PATIENCE, until

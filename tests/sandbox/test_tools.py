@@ -10,8 +10,7 @@ import anyio
 import pytest
 
 from sweeper.errors import CheckBroken
-from sweeper.sandbox import tools
-from sweeper.sandbox.bubblewrap import Bubblewrap
+from sweeper.sandbox.bubblewrap import Bubblewrap, tools
 from sweeper.sandbox.contract import Limits, Name, Role, Spec, Toolchain
 from tests.sandbox.conftest import owner
 from tests.sandbox.trees import PlainTree

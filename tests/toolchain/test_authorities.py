@@ -17,8 +17,8 @@ from sweeper.sandbox import authorities
 from sweeper.sandbox.bubblewrap import Bubblewrap
 from sweeper.sandbox.contract import Backend, Toolchain
 from sweeper.sandbox.docker import Docker
-from sweeper.sandbox.images import Images
-from sweeper.sandbox.opening import connected
+from sweeper.sandbox.docker.images import Images
+from sweeper.sandbox.docker.opening import connected
 from tests.conftest import cannot_run
 from tests.sandbox.conftest import Box, owner
 from tests.sandbox.trees import PlainTree

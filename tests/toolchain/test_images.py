@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sweeper.sandbox.contract import Limits, Toolchain
-from sweeper.sandbox.images import definitions_here
+from sweeper.sandbox.docker.images import definitions_here
 from tests.sandbox.conftest import Box
 from tests.sandbox.trees import PlainTree
 

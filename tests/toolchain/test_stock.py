@@ -12,9 +12,10 @@ from typing import Any
 import docker
 import pytest
 
-from sweeper.sandbox import stock
-from sweeper.sandbox.engine import Engine
-from sweeper.sandbox.opening import connected
+from sweeper.sandbox.docker import stock
+from sweeper.sandbox.docker.engine import Engine
+from sweeper.sandbox.docker.opening import connected
+from sweeper.sandbox.stock import Kept, prune_stored, stored
 from sweeper.sandbox.store import Store
 
 pytestmark = pytest.mark.anyio
@@ -37,7 +38,7 @@ async def test_what_nobody_uses_goes_once_it_is_old(store: Path) -> None:
         await (user if key == "used" else other).entry(kind, key, fill)
         age(user, kind, key, 1.0 if key == "new" else 30.0)
     other.close()
-    kept = {(each.kind, each.name): each for each in stock.stored(other)}
+    kept = {(each.kind, each.name): each for each in stored(other)}
     assert {name: each.in_use for name, each in kept.items()} == {
         ("tree", "used"): True,
         ("tree", "old"): False,
@@ -46,13 +47,13 @@ async def test_what_nobody_uses_goes_once_it_is_old(store: Path) -> None:
     }
     assert all(each.size == 1000 for each in kept.values())
     assert time.time() - kept["tree", "old"].used > 29 * DAY
-    removed = stock.prune_stored(other, 7 * DAY)
+    removed = prune_stored(other, 7 * DAY)
     assert {(each.kind, each.name) for each in removed} == {("tree", "old"), ("setup", "old")}
-    assert {each.name for each in stock.stored(other)} == {"used", "new"}
+    assert {each.name for each in stored(other)} == {"used", "new"}
     assert (root / "trees/used/file").exists()
-    assert {each.name for each in stock.prune_stored(other, 0)} == {"new"}
+    assert {each.name for each in prune_stored(other, 0)} == {"new"}
     user.close()
-    assert {each.name for each in stock.prune_stored(other, 0)} == {"used"}
+    assert {each.name for each in prune_stored(other, 0)} == {"used"}
     assert not list(root.rglob("*.lock"))
 
 
@@ -81,7 +82,7 @@ async def test_an_image_goes_only_if_its_use_is_known_and_over(image: str, store
     engine = await connected(1)
     try:
 
-        async def found() -> stock.Kept:
+        async def found() -> Kept:
             (one,) = [each for each in await stock.images(engine, other) if each.name == image]
             return one
 

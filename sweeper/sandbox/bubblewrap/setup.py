@@ -16,9 +16,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from sweeper.errors import CheckBroken, SandboxFailed
-from sweeper.sandbox import authorities, tools
+from sweeper.sandbox import authorities
+from sweeper.sandbox.bubblewrap import tools
+from sweeper.sandbox.bubblewrap.program import KEPT, TOOLCHAIN
 from sweeper.sandbox.contract import WORK, Clocks, Facts, Limits, Name, Role, Snapshot, Spec, Toolchain
-from sweeper.sandbox.program import KEPT, TOOLCHAIN
 from sweeper.sandbox.space import on_host
 from sweeper.sandbox.store import sandbox_ids
 

@@ -19,7 +19,7 @@ import requests.exceptions
 
 from sweeper.errors import SandboxFailed
 from sweeper.sandbox.contract import Clock, Facts
-from sweeper.sandbox.engine import BROKEN, Conflict, Engine, EngineRestarted, Missing, timed_out
+from sweeper.sandbox.docker.engine import BROKEN, Conflict, Engine, EngineRestarted, Missing, timed_out
 from sweeper.sandbox.output import Output
 
 TICK = 0.5

@@ -17,11 +17,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from sweeper.errors import SandboxFailed
-from sweeper.sandbox.cgroup import Group
+from sweeper.sandbox.bubblewrap.cgroup import Group
+from sweeper.sandbox.bubblewrap.namespace import Namespace
+from sweeper.sandbox.bubblewrap.watchdog import INTERVAL, Watchdog
 from sweeper.sandbox.contract import Clock, Limits
-from sweeper.sandbox.namespace import Namespace
 from sweeper.sandbox.output import Output
-from sweeper.sandbox.watchdog import INTERVAL, Watchdog
 
 STATUS_FD, BLOCK_FD, FILTER_FD = 3, 4, 5  # where bwrap finds them
 LOOK = 0.5  # seconds between two looks at the disk

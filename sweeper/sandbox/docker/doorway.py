@@ -23,12 +23,12 @@ import docker.utils.socket
 
 from sweeper.errors import SandboxFailed
 from sweeper.records import Owner
-from sweeper.sandbox.container import NAMESPACE, Manner, owner_labels
 from sweeper.sandbox.contract import DOOR
-from sweeper.sandbox.creating import create, marked, remove
-from sweeper.sandbox.engine import BROKEN, Engine
-from sweeper.sandbox.relay import Broken, Mux
-from sweeper.sandbox.running import close
+from sweeper.sandbox.docker.container import NAMESPACE, Manner, owner_labels
+from sweeper.sandbox.docker.creating import create, marked, remove
+from sweeper.sandbox.docker.engine import BROKEN, Engine
+from sweeper.sandbox.docker.relay import Broken, Mux
+from sweeper.sandbox.docker.running import close
 
 MEMORY = 128 << 20
 PIDS = 128
@@ -166,7 +166,7 @@ async def doorway(
 def _configuration(
     owner: Owner, manner: Manner, image: str, path: str, name: str, seconds: int, token: str
 ) -> dict[str, Any]:
-    source = resources.files("sweeper.sandbox").joinpath("relay.py").read_text()
+    source = resources.files("sweeper.sandbox.docker").joinpath("relay.py").read_text()
     uid, gid = manner.user.split(":")
     marks = owner_labels(owner) | {f"{NAMESPACE}.token": token}
     options = {"type": "tmpfs", "device": "tmpfs", "o": f"size={SIZE},mode=0700,uid={uid},gid={gid}"}

@@ -23,9 +23,9 @@ from docker.utils import parse_repository_tag
 from sweeper.data import data_folder
 from sweeper.errors import ConfigError, SandboxFailed
 from sweeper.sandbox import authorities
-from sweeper.sandbox.container import NAMESPACE
 from sweeper.sandbox.contract import WORK, Toolchain
-from sweeper.sandbox.engine import BROKEN, Conflict, Engine, Missing, failure
+from sweeper.sandbox.docker.container import NAMESPACE
+from sweeper.sandbox.docker.engine import BROKEN, Conflict, Engine, Missing, failure
 
 CERTIFICATES = "ca.crt"
 AGENTS = {"package.json": "agent-npm", "requirements.lock": "agent-pypi"}  # pins -> the definition that installs them

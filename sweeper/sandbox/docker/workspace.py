@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from sweeper.records import Listing
-from sweeper.sandbox.container import Ref
 from sweeper.sandbox.contract import Layer, LayerCaps, Spec, Toolchain, Tree
+from sweeper.sandbox.docker.container import Ref
 from sweeper.sandbox.layer import Base
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import anyio
 
 from sweeper.errors import SandboxFailed
-from sweeper.sandbox.container import NAMESPACE
-from sweeper.sandbox.engine import Conflict, Engine, EngineRestarted, Missing
+from sweeper.sandbox.docker.container import NAMESPACE
+from sweeper.sandbox.docker.engine import Conflict, Engine, EngineRestarted, Missing
 
 PATIENCE = 120.0
 TRIES = 3

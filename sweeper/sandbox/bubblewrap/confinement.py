@@ -20,16 +20,16 @@ from pathlib import Path
 from typing import TypeVar
 
 from sweeper.errors import SandboxFailed
-from sweeper.sandbox import cgroup, program, seccomp
+from sweeper.sandbox.bubblewrap import cgroup, program, seccomp
+from sweeper.sandbox.bubblewrap.namespace import Namespace
+from sweeper.sandbox.bubblewrap.process import End, Process
+from sweeper.sandbox.bubblewrap.register import Register
+from sweeper.sandbox.bubblewrap.watchdog import Watchdog
 from sweeper.sandbox.contract import Facts, Limits, Spec
 from sweeper.sandbox.layer import Base
-from sweeper.sandbox.namespace import Namespace
 from sweeper.sandbox.output import Output
-from sweeper.sandbox.process import End, Process
-from sweeper.sandbox.register import Register
 from sweeper.sandbox.seed import plan
 from sweeper.sandbox.store import Store, sandbox_ids
-from sweeper.sandbox.watchdog import Watchdog
 
 KILLED = int(signal.SIGKILL)
 SIGNALLED = 128

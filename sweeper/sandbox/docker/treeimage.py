@@ -26,21 +26,21 @@ import docker.errors
 from sweeper.errors import SandboxFailed
 from sweeper.records import Listing
 from sweeper.sandbox.accounts import accounts
-from sweeper.sandbox.archive import left_beside, read_archive
-from sweeper.sandbox.container import Ref, inner_deadline, owner_labels
 from sweeper.sandbox.contract import INPUTS, WORK, Layer, LayerCaps, Spec, Toolchain, Tree
-from sweeper.sandbox.creating import remove
-from sweeper.sandbox.doorway import Doorway, doorway
-from sweeper.sandbox.engine import BROKEN, Engine, Missing
+from sweeper.sandbox.docker.archive import left_beside, read_archive
+from sweeper.sandbox.docker.container import Ref, inner_deadline, owner_labels
+from sweeper.sandbox.docker.creating import remove
+from sweeper.sandbox.docker.doorway import Doorway, doorway
+from sweeper.sandbox.docker.engine import BROKEN, Engine, Missing
+from sweeper.sandbox.docker.images import Images, packed
+from sweeper.sandbox.docker.setup import SetUp
+from sweeper.sandbox.docker.slots import NEARLY_FULL
+from sweeper.sandbox.docker.workspace import Prepared
 from sweeper.sandbox.holder import Item
-from sweeper.sandbox.images import Images, packed
 from sweeper.sandbox.layer import Base
 from sweeper.sandbox.seed import plan
-from sweeper.sandbox.setup import SetUp
-from sweeper.sandbox.slots import NEARLY_FULL
 from sweeper.sandbox.space import folder_bytes
 from sweeper.sandbox.store import Store
-from sweeper.sandbox.workspace import Prepared
 
 # A file's inode and change time are new in every image: git must not take all files for changed because of that.
 TRUST_LESS = b"\n[core]\n\tcheckStat = minimal\n\ttrustctime = false\n"

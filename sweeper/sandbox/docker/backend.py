@@ -16,20 +16,20 @@ import anyio
 
 from sweeper.errors import CheckBroken, SandboxFailed, SweeperError
 from sweeper.records import Owner
-from sweeper.sandbox.container import NAMESPACE, Ref, handle, read_only_bind
 from sweeper.sandbox.contract import WORK, Handle, Layer, LayerCaps, Probe, Ran, Snapshot, Spec, Toolchain, Tree
-from sweeper.sandbox.endpoint import find_endpoint
-from sweeper.sandbox.engine import Engine
-from sweeper.sandbox.errand import errand
-from sweeper.sandbox.hygiene import sweep_as_root, tidy
+from sweeper.sandbox.docker.container import NAMESPACE, Ref, handle, read_only_bind
+from sweeper.sandbox.docker.endpoint import find_endpoint
+from sweeper.sandbox.docker.engine import Engine
+from sweeper.sandbox.docker.errand import errand
+from sweeper.sandbox.docker.hygiene import sweep_as_root, tidy
+from sweeper.sandbox.docker.life import end, live
+from sweeper.sandbox.docker.opening import Opened, connected, opened_engine
+from sweeper.sandbox.docker.running import kill, wait
+from sweeper.sandbox.docker.stock import hold
+from sweeper.sandbox.docker.workspace import Prepared
 from sweeper.sandbox.layer import Base
-from sweeper.sandbox.life import end, live
-from sweeper.sandbox.opening import Opened, connected, opened_engine
 from sweeper.sandbox.probing import MiniatureTree, miniature
-from sweeper.sandbox.running import kill, wait
-from sweeper.sandbox.stock import hold
 from sweeper.sandbox.store import Store
-from sweeper.sandbox.workspace import Prepared
 
 UNKNOWN_SIZE = 4 << 30
 NEEDED = ("sh", "timeout", "rm", "xargs")

@@ -13,9 +13,9 @@ from pathlib import Path
 from sweeper.errors import NoSandbox
 from sweeper.sandbox import authorities
 from sweeper.sandbox.accounts import ENVIRONMENT, accounts
+from sweeper.sandbox.bubblewrap.process import BLOCK_FD, FILTER_FD, STATUS_FD
+from sweeper.sandbox.bubblewrap.tools import SYSTEM
 from sweeper.sandbox.contract import DOOR, HOME, INPUTS, WORK, Spec
-from sweeper.sandbox.process import BLOCK_FD, FILTER_FD, STATUS_FD
-from sweeper.sandbox.tools import SYSTEM
 
 OLDEST = (0, 11)
 TOOLCHAIN, KEPT = "/opt/toolchain", "/opt/kept"  # what a set-up installs, and leaves in the work tree

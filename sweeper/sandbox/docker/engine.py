@@ -21,7 +21,7 @@ import urllib3.exceptions
 from docker import APIClient
 
 from sweeper.errors import SandboxFailed
-from sweeper.sandbox.endpoint import Endpoint
+from sweeper.sandbox.docker.endpoint import Endpoint
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -13,17 +13,17 @@ import anyio
 
 from sweeper.errors import SandboxFailed
 from sweeper.sandbox.accounts import accounts
-from sweeper.sandbox.container import Ref, overlay, read_only_bind
 from sweeper.sandbox.contract import DOOR, INPUTS, Layer, LayerCaps, Spec, Toolchain, Tree
-from sweeper.sandbox.engine import Engine
-from sweeper.sandbox.images import Images
+from sweeper.sandbox.docker.container import Ref, overlay, read_only_bind
+from sweeper.sandbox.docker.engine import Engine
+from sweeper.sandbox.docker.images import Images
+from sweeper.sandbox.docker.setup import SetUp, keep_untracked
+from sweeper.sandbox.docker.slots import Slot, Slots, disk_state
+from sweeper.sandbox.docker.workspace import Prepared
 from sweeper.sandbox.layer import Base, read_layer
 from sweeper.sandbox.seed import plan
-from sweeper.sandbox.setup import SetUp, keep_untracked
-from sweeper.sandbox.slots import Slot, Slots, disk_state
 from sweeper.sandbox.space import mounted, remove
 from sweeper.sandbox.store import Store
-from sweeper.sandbox.workspace import Prepared
 
 UNMOUNT_PATIENCE = 10.0
 SETUP_DISK = 16 << 30

@@ -6,9 +6,9 @@ import secrets
 from typing import Any
 
 from sweeper.records import Owner
-from sweeper.sandbox.container import NAMESPACE, owner_labels
-from sweeper.sandbox.creating import create, remove
-from sweeper.sandbox.engine import Engine
+from sweeper.sandbox.docker.container import NAMESPACE, owner_labels
+from sweeper.sandbox.docker.creating import create, remove
+from sweeper.sandbox.docker.engine import Engine
 
 SECONDS = 120
 SAID = 4096

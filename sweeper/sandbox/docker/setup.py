@@ -25,13 +25,13 @@ from sweeper.errors import CheckBroken
 from sweeper.records import Listing, Owner
 from sweeper.sandbox import authorities
 from sweeper.sandbox.accounts import ENVIRONMENT
-from sweeper.sandbox.container import NAMESPACE, Manner, owner_labels
 from sweeper.sandbox.contract import WORK, Clocks, Toolchain
-from sweeper.sandbox.creating import create, remove
-from sweeper.sandbox.engine import Engine
-from sweeper.sandbox.images import Images, packed
+from sweeper.sandbox.docker.container import NAMESPACE, Manner, owner_labels
+from sweeper.sandbox.docker.creating import create, remove
+from sweeper.sandbox.docker.engine import Engine
+from sweeper.sandbox.docker.images import Images, packed
+from sweeper.sandbox.docker.running import Running, kill, wait
 from sweeper.sandbox.output import Output
-from sweeper.sandbox.running import Running, kill, wait
 from sweeper.sandbox.space import on_host
 
 WALL = 1800.0

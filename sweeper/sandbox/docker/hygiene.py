@@ -8,11 +8,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from sweeper.records import Owner
-from sweeper.sandbox.container import NAMESPACE, handle
-from sweeper.sandbox.creating import remove
-from sweeper.sandbox.engine import Engine
-from sweeper.sandbox.errand import errand
-from sweeper.sandbox.slots import Slots, clear_with_lock
+from sweeper.sandbox.docker.container import NAMESPACE, handle
+from sweeper.sandbox.docker.creating import remove
+from sweeper.sandbox.docker.engine import Engine
+from sweeper.sandbox.docker.errand import errand
+from sweeper.sandbox.docker.slots import Slots, clear_with_lock
 
 MARK = f"{NAMESPACE}.owner"
 PLACE = "/slots"

@@ -23,12 +23,13 @@ import anyio.to_thread
 
 from sweeper.errors import SweeperError
 from sweeper.records import Owner
-from sweeper.sandbox import authorities, cgroup, installing, probing, program, tools
-from sweeper.sandbox.confinement import Confinement, Prepared
+from sweeper.sandbox import authorities, probing
+from sweeper.sandbox.bubblewrap import cgroup, program, setup, tools
+from sweeper.sandbox.bubblewrap.confinement import Confinement, Prepared
+from sweeper.sandbox.bubblewrap.process import PATIENCE
+from sweeper.sandbox.bubblewrap.register import Register, alive
 from sweeper.sandbox.contract import Facts, Handle, Layer, Probe, Ran, Snapshot, Spec, Toolchain, Tree, machine_failed
 from sweeper.sandbox.layer import Base, read_layer
-from sweeper.sandbox.process import PATIENCE
-from sweeper.sandbox.register import Register, alive
 from sweeper.sandbox.store import Store
 
 T = TypeVar("T")
@@ -104,18 +105,18 @@ class Bubblewrap:
             prepared = await anyio.to_thread.run_sync(self._prepared, (lower,), found, base, toolchain, None)
             return Snapshot(tree.commit, tree.listing, prepared)
         missing = tuple(found.missing)
-        await anyio.to_thread.run_sync(partial(found.add, installing.names(toolchain), optional=True))
+        await anyio.to_thread.run_sync(partial(found.add, setup.names(toolchain), optional=True))
         bare = await anyio.to_thread.run_sync(self._prepared, (lower,), found, base, toolchain, None)
         snapshot = Snapshot(tree.commit, tree.listing, bare)
 
-        key = installing.key(toolchain, found)
+        key = setup.key(toolchain, found)
 
         async def build(target: Path) -> None:
-            install = partial(installing.install, toolchain, snapshot, key, target)
+            install = partial(setup.install, toolchain, snapshot, key, target)
             await self._in_thread(lambda stop: install(partial(self._set_up, stop)))
 
         entry = await self._store.entry("toolchains", key, build)
-        installing.check(toolchain, missing, entry)
+        setup.check(toolchain, missing, entry)
         prepared = await anyio.to_thread.run_sync(self._prepared, (lower,), found, base, toolchain, entry)
         return Snapshot(tree.commit, tree.listing, prepared)
 
@@ -141,14 +142,14 @@ class Bubblewrap:
         if entry is not None:
             lowers = (*lowers, str(entry / "kept"))
             mounts.append((str(entry / "toolchain"), program.TOOLCHAIN))
-            path = [*installing.folders(toolchain), *path]
-            env = installing.environment(entry)
+            path = [*setup.folders(toolchain), *path]
+            env = setup.environment(entry)
         root = self._confinement.root(found.mounts, found.links, self._ca)
         fixed = program.environment(path, self._ca) | env
         return Prepared(lowers, root, tuple(mounts), tuple(fixed.items()), base)
 
     def _set_up(self, stop: int, spec: Spec, harvest: Callable[[int], None]) -> Facts:
-        return self._confinement.hold(spec, stop, harvest, writable=tuple(installing.PARTS.items()))[0]
+        return self._confinement.hold(spec, stop, harvest, writable=tuple(setup.PARTS.items()))[0]
 
     async def run(self, spec: Spec) -> Ran:
         """Start, watch, end, read, clean. Cancellation kills the sandbox, cleans up and is raised again."""

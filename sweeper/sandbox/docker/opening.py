@@ -13,19 +13,19 @@ from typing import Any
 
 from sweeper.errors import NoSandbox, SandboxFailed
 from sweeper.records import Owner
-from sweeper.sandbox.container import NAMESPACE, Manner, overlay, owner_labels
 from sweeper.sandbox.contract import WORK
-from sweeper.sandbox.creating import remove
-from sweeper.sandbox.endpoint import find_endpoint
-from sweeper.sandbox.engine import Engine, Missing
-from sweeper.sandbox.images import Images
-from sweeper.sandbox.overlay import Overlays
-from sweeper.sandbox.setup import SetUp
-from sweeper.sandbox.slots import Slots
+from sweeper.sandbox.docker.container import NAMESPACE, Manner, overlay, owner_labels
+from sweeper.sandbox.docker.creating import remove
+from sweeper.sandbox.docker.endpoint import find_endpoint
+from sweeper.sandbox.docker.engine import Engine, Missing
+from sweeper.sandbox.docker.images import Images
+from sweeper.sandbox.docker.overlay import Overlays
+from sweeper.sandbox.docker.setup import SetUp
+from sweeper.sandbox.docker.slots import Slots
+from sweeper.sandbox.docker.treeimage import TreeImages
+from sweeper.sandbox.docker.workspace import Workspaces
 from sweeper.sandbox.space import remove as remove_folder
 from sweeper.sandbox.store import Store, sandbox_ids
-from sweeper.sandbox.treeimage import TreeImages
-from sweeper.sandbox.workspace import Workspaces
 
 EMPTY_IMAGE = "sweeper/empty:1"
 NONCE = "nonce"

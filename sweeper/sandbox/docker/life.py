@@ -14,14 +14,14 @@ import anyio
 
 from sweeper.errors import ConfigError, SandboxFailed
 from sweeper.records import Owner
-from sweeper.sandbox.container import Ref, configuration, labels, working_directory
 from sweeper.sandbox.contract import Layer, Ran, Spec
-from sweeper.sandbox.creating import create, marked, remove
-from sweeper.sandbox.engine import Engine
-from sweeper.sandbox.opening import Opened
+from sweeper.sandbox.docker.container import Ref, configuration, labels, working_directory
+from sweeper.sandbox.docker.creating import create, marked, remove
+from sweeper.sandbox.docker.engine import Engine
+from sweeper.sandbox.docker.opening import Opened
+from sweeper.sandbox.docker.running import Running, kill, wait
+from sweeper.sandbox.docker.workspace import Prepared
 from sweeper.sandbox.output import Output
-from sweeper.sandbox.running import Running, kill, wait
-from sweeper.sandbox.workspace import Prepared
 
 
 async def live(opened: Opened, owner: Owner, spec: Spec) -> Ran:
