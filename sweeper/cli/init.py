@@ -71,12 +71,14 @@ async def _init(console: Console, force: bool, to_stdout: bool, as_json: bool) -
 def _write(top: Path, target: Path, text: str, *, force: bool) -> bool:
     """Whether the file was written; False if it says the same already. Raises ConfigError if another one is there."""
     from sweeper.config import file as configfile
+    from sweeper.config.plain import opened
     from sweeper.errors import ConfigError
 
     hint = "--force overwrites it, --stdout shows what would be written"
     try:
-        if target.read_bytes() == text.encode():
-            return False
+        with opened(target) as file:
+            if file.read() == text.encode():
+                return False
     except OSError:
         pass
     if not force and (other := configfile.place(top)) is not None:
@@ -85,8 +87,8 @@ def _write(top: Path, target: Path, text: str, *, force: bool) -> bool:
             f"{target} exists" if other == target else f"{other} is {there}, and {NAME} would come before it", hint=hint
         )
     try:
-        with target.open("w" if force else "x", encoding="utf-8") as file:
-            file.write(text)
+        with target.open("w" if force else "x", encoding="utf-8") as new:
+            new.write(text)
     except FileExistsError as problem:
         raise ConfigError(f"{target} exists", hint=hint) from problem
     except OSError as problem:

@@ -15,12 +15,14 @@ from sweeper.backlog.tools import recognise
 from sweeper.cli.options import Wanted
 from sweeper.commands import argv
 from sweeper.config.models import SweepConfig
+from sweeper.config.plain import opened
 from sweeper.errors import CheckBroken, ConfigError
 from sweeper.order import Tools
 from sweeper.records import CheckResult
 from sweeper.report.phrases import count
 from sweeper.sweep.selection import Selection
 
+DESCRIPTORS = ("/dev/fd", "/proc/self/fd")
 MOST_TOLD = 10  # skipped files by name
 
 
@@ -92,9 +94,10 @@ def _copy(source: str, target: Path) -> None:
             if source == "-":
                 shutil.copyfileobj(sys.stdin.buffer, out)
             else:
-                with open(source, "rb") as file:
+                # what the shell has put there, as for <(...), is open already and somebody writes to it
+                ours = os.path.dirname(source) in DESCRIPTORS or source == "/dev/stdin"
+                with open(source, "rb") if ours else opened(source) as file:
                     shutil.copyfileobj(file, out)
-    except OSError as problem:
-        raise ConfigError(
-            f"--from {source}: {problem.strerror}", hint="give a readable file, or - for standard input"
-        ) from problem
+    except (OSError, ConfigError) as problem:
+        why = f"{source}: {problem.strerror}" if isinstance(problem, OSError) else problem
+        raise ConfigError(f"--from {why}", hint="give a readable file, or - for standard input") from problem

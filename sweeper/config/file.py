@@ -1,9 +1,8 @@
 """Finds, reads and merges the configuration: command line > SWEEPER_* variables > file > defaults.
 
-Variables: `SWEEPER_<SECTION>__<KEY>` (for example SWEEPER_LIMITS__USD_PER_DAY, SWEEPER_SWEEP__RUFF__SLOTS; a
-character of a sweep's name that is no letter or digit is written `_`), and the short names of SHORT. A value is
-text where the key takes text, else TOML (`4`, `["a", "b"]`); an empty one counts as not set. Unknown keys are
-errors with a suggestion.
+Variables: `SWEEPER_<SECTION>__<KEY>` (SWEEPER_LIMITS__USD_PER_DAY, SWEEPER_SWEEP__RUFF__SLOTS; a character of a
+sweep's name that is no letter or digit is written `_`), and the short names of SHORT. A value is text where the key
+takes text, else TOML (`4`, `["a", "b"]`); an empty one counts as not set. Unknown keys are errors with a suggestion.
 """
 
 from __future__ import annotations
@@ -22,6 +21,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 
 from sweeper.config.models import Config
+from sweeper.config.plain import opened
 from sweeper.errors import ConfigError
 
 PLACES = ("sweeper.toml", ".github/sweeper.toml")
@@ -142,7 +142,8 @@ def _file(top: Path, explicit: Path | None) -> tuple[Path | None, dict[str, Any]
 
 def _read(path: Path) -> bytes | None:
     try:
-        return path.read_bytes()
+        with opened(path) as file:
+            return file.read()
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as problem:

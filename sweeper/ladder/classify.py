@@ -17,6 +17,7 @@ from sweeper.records import Finding, Kind, Outcome
 from sweeper.sandbox.contract import Clock, Facts
 
 MEMORY = "memory"
+REMAIN = "findings remain"
 EXCHANGED = "exchanged "
 NEAR = 3  # lines: what else is mended just above moves a place
 CANNOT_START = (126, 127)
@@ -225,7 +226,7 @@ def after_verify(
         return Classified(Kind.NOT_FIXED, EXCHANGED + " ".join(sorted(swapped)[:MAX_PAIRS]))
     if clock is not None:
         return Classified(Kind.TIMED_OUT, str(clock))
-    return Classified(Kind.NOT_FIXED, _named(rules) if new else "findings remain")
+    return Classified(Kind.NOT_FIXED, _named(rules) if new else REMAIN)
 
 
 def _named(rules: Collection[str]) -> str:

@@ -10,6 +10,7 @@ import ssl
 from collections.abc import Mapping
 from pathlib import Path
 
+from sweeper.config.plain import opened
 from sweeper.errors import ConfigError
 
 INSIDE = "/etc/sweeper-ca.crt"
@@ -65,7 +66,8 @@ def _certificates(path: Path) -> bytes:
 
 def _read(path: Path) -> bytes:
     try:
-        return path.read_bytes().rstrip(b"\n") + b"\n"
+        with opened(path) as file:
+            return file.read().rstrip(b"\n") + b"\n"
     except OSError as problem:
         raise ConfigError(
             f"the certificate bundle {path} cannot be read: {problem.strerror}",

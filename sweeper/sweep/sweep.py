@@ -31,6 +31,7 @@ from sweeper.report.phrases import SHORT, count
 from sweeper.sweep.claims import SweepClaims
 from sweeper.sweep.round import Barrier, close_round
 from sweeper.sweep.selection import Chosen, Selection, choose
+from sweeper.sweep.siblings import Siblings
 from sweeper.sweep.survey import aside, queue, standing, survey
 
 Say = Callable[[str], None]
@@ -67,6 +68,7 @@ class Sweep:
         self._turns = 1
         self._again: dict[str, History] = {}
         self._canary = Canary()
+        self._siblings = Siblings(workshop.config.ladder)
         self._pilot = Pilot.of((), (), {})
 
     @property
@@ -96,7 +98,7 @@ class Sweep:
         return Page(tuple(units), following)
 
     def tier_policy(self, unit: Queued) -> Go | Hold:
-        return ladder.place(self._history(unit), self.workshop.config.ladder, self.workshop.credentials)
+        return self._siblings.place(unit, self._history(unit), self.workshop.credentials)
 
     async def dispatch(self, unit: Queued, rung: int, slot: Slot) -> Outcome:
         claim = self.claims.of(unit)
@@ -148,6 +150,7 @@ class Sweep:
         except StaleClaim:
             return self._lost(unit)
         self.claims.landed(unit)
+        self._siblings.landed(unit, result, self.ground.baseline.of(unit.unit.paths))
         self._again.pop(unit.key, None)
         if isinstance(following.decision, (RetryAt, Pause)):
             self._again[unit.key] = history

@@ -40,6 +40,24 @@ def test_unknown_sweep_and_unknown_key(place: Place) -> None:
     assert "did you mean sweep.ruff.check?" in done.err
 
 
+def test_what_is_no_regular_file_is_refused_at_once(place: Place) -> None:
+    """Nobody writes to the pipe, so whoever reads it waits forever."""
+    place.commit({"a.txt": "a"})
+    os.mkfifo(place.top / "pipe")
+    (place.top / "folder").mkdir()
+    check = ("--", "ruff", "check", ".")
+    for name, kind in (("pipe", "a pipe"), ("folder", "a folder"), ("/dev/zero", "a device")):
+        for argv in (("plan", "--config", name), ("run", "--from", name, *check), ("init", "--force")):
+            if argv[0] == "init":
+                (place.top / "sweeper.toml").symlink_to(name)
+            done = place.run(*argv)
+            assert (done.code, done.out) == (2, ""), argv
+            assert f"it is {kind}" in done.err, argv
+            if argv[0] == "init":
+                assert f"sweeper.toml: it is {kind}" in place.run("plan").err
+                (place.top / "sweeper.toml").unlink()
+
+
 def test_a_check_without_a_fixer_needs_a_ladder(place: Place) -> None:
     place.commit({"a.txt": "a"})
     done = place.run("run", "--", "grep", "-rn", "a", ".")

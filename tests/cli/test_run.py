@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import signal
 import subprocess
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Place
+from tests.cli.conftest import PROGRAM, Place, environment
 from tests.held import Held
 from tests.waiting import PATIENCE, until
 
@@ -182,6 +183,19 @@ def test_given_findings_that_are_left_out_are_told(findings: Place) -> None:
     done = findings.run("plan", "--from", "-", *CHECK, stdin=given)
     assert "--from -: 1 finding left out, outside the repository: /elsewhere/z.py" in done.err
     assert "--from -: 1 line not understood" in done.err
+
+
+def test_findings_from_a_pipe_of_the_shell(findings: Place) -> None:
+    out, into = os.pipe()
+    os.write(into, b"plain.py:1:8: F401 `os` imported but unused\n")
+    os.close(into)
+    done = subprocess.run(
+        [*PROGRAM, "plan", "--from", f"/dev/fd/{out}", *CHECK],
+        cwd=findings.top, env=environment(), pass_fds=[out], capture_output=True, text=True, timeout=PATIENCE,
+        check=False,
+    )  # fmt: skip
+    os.close(out)
+    assert (done.returncode, "ruff-given: 4 findings in 1 unit" in done.stdout) == (1, True), done
 
 
 def test_a_released_unit_starts_again(findings: Place) -> None:

@@ -149,7 +149,7 @@ def test_a_named_file_must_exist_and_be_toml(tmp_path: Path) -> None:
         ("none.toml", None, "no such file"),
         ("latin.toml", b"a = '\xe9'", "not UTF-8 at byte 5"),
         ("bad.toml", b"a = ", "not TOML"),
-        ("folder.toml", "folder", "Is a directory"),
+        ("folder.toml", "folder", "it is a folder"),
     ):
         if content == "folder":
             (tmp_path / name).mkdir()

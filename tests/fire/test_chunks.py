@@ -123,6 +123,35 @@ def test_a_chunk_that_mends_only_another_one_is_not_fixed(big: Project) -> None:
     assert not big.has_branch()
 
 
+def test_a_fixer_that_has_nothing_for_one_chunk_is_not_asked_for_the_others(big: Project) -> None:
+    """It is told the file alone, so it would do the same again, also where a later rung has changed another chunk."""
+    big.configure("true {files}", {"default": ["fix_lines"], "fix": FIX}, more=MORE)
+    ended = big.run()
+    assert ended.code == 0, ended.err
+    assert [ended.kinds(title) for title in CHUNKS] == [["no_change", "fixed"], ["fixed"], ["fixed"]]
+    assert commits(big) == [f"s: fix {inert(title)}" for title in CHUNKS]
+
+
+def test_a_fixer_that_breaks_a_file_does_so_once(big: Project) -> None:
+    big.configure("sed -i '$a y = sys == None' {files}", more=MORE)
+    ended = big.run()
+    assert ended.code == 1, ended.err
+    assert [ended.kinds(title) for title in CHUNKS] == [["not_fixed"], [], []]
+    assert [ended.unit(title)["state"] for title in CHUNKS] == ["held"] * 3
+    assert ended.unit(CHUNKS[2])["why"].endswith("new findings: E711), for another chunk of its file")
+    # whoever wants it asked again says so
+    big.sweeper("release", CHUNKS[2])
+    assert big.run().kinds(CHUNKS[2]) == ["not_fixed"]
+
+
+def test_a_fixer_that_mends_another_chunk_only_is_asked_for_each(big: Project) -> None:
+    big.configure(r"sed -i '43,62s/^\(a.*\)== None/\1is None/' {files}", more=MORE)
+    ended = big.run()
+    assert ended.code == 1, ended.err
+    assert [ended.kinds(title) for title in CHUNKS] == [["not_fixed"], ["not_fixed"], ["partial"]]
+    assert commits(big) == [f"s: fix {inert(CHUNKS[2])}"]
+
+
 def test_units_by_owner_as_the_base_commit_has_them(tmp_path: Path, bwrap: Path) -> None:
     project = Project(tmp_path / "project", files=4)
     (project.folder / ".github").mkdir()
