@@ -84,7 +84,7 @@ class Cancelled:
 
     def owned(self, engine: docker.DockerClient, pid: int) -> list[dict[str, str]]:
         """Labels of the containers of one coordinator."""
-        found = engine.containers.list(all=True, filters={"label": f"{LABEL}={pid}"})
+        found = engine.containers.list(all=True, filters={"label": f"{LABEL}={pid}"}, ignore_removed=True)
         return [each.labels for each in found]
 
     def go_on(self) -> None:

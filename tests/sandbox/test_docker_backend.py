@@ -99,7 +99,7 @@ def test_c26_what_the_engine_tells_holds_no_input(docker_box: Box, docker_engine
     until(lambda: spec.stdout.exists() and spec.stdout.read_bytes().count(secret.encode()) == 2, "both of its inputs")
     told = json.dumps(docker_engine.api.inspect_container(str(spec.name)))
     future.cancel()
-    until(lambda: not docker_engine.containers.list(all=True, filters={"name": str(spec.name)}), "its removal")
+    until(lambda: not docker_engine.api.containers(all=True, filters={"name": str(spec.name)}), "its removal")
     assert str(spec.name) in told
     assert secret not in told
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
 import time
@@ -11,6 +12,7 @@ from typing import Any
 
 import docker
 import pytest
+from docker.errors import ImageNotFound
 
 from sweeper.sandbox.docker import stock
 from sweeper.sandbox.docker.engine import Engine
@@ -71,9 +73,8 @@ def image(docker_engine: docker.DockerClient, base_image: str, monkeypatch: pyte
 
     monkeypatch.setattr(stock, "_ours", only_this_tests)
     yield tag
-    for name in docker_engine.images.list():
-        if tag in name.tags:
-            docker_engine.images.remove(tag)
+    with contextlib.suppress(ImageNotFound):
+        docker_engine.images.remove(tag)
 
 
 async def test_an_image_goes_only_if_its_use_is_known_and_over(image: str, store: Path) -> None:
