@@ -61,7 +61,10 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Clocks:
-    """Seconds; None switches a clock off. `first_output` and `idle` watch stdout and stderr together."""
+    """Seconds; None switches a clock off. `first_output` and `idle` watch stdout and stderr together.
+
+    `idle` counts from what was printed last; from the start on only where there is no `first_output`.
+    """
 
     wall: float = 600.0
     first_output: float | None = None

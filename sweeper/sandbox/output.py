@@ -101,9 +101,9 @@ class Output:
 
     def _ends(self) -> list[tuple[float, Clock]]:
         ends = [(self._started + self._clocks.wall, Clock.WALL)]
-        if self._clocks.first_output is not None and self._last is None:
+        if self._last is None and self._clocks.first_output is not None:
             ends.append((self._started + self._clocks.first_output, Clock.FIRST_OUTPUT))
-        if self._clocks.idle is not None:
+        elif self._clocks.idle is not None:
             ends.append(((self._started if self._last is None else self._last) + self._clocks.idle, Clock.IDLE))
         return ends
 

@@ -127,7 +127,7 @@ def test_what_an_agent_and_its_provider_may_do_besides(
 
     sweep = sweeping(script, files=len(names))
     deeds = "".join(f"if path == {places[name]!r}:\n    {DEEDS.get(name, ('fix()',))[0]}\n" for name in names)
-    clocks = {"idle": "12s", "wall": "60s"}
+    clocks = {"first_output": "60s", "idle": "12s", "wall": "60s"}
     sweep.configure(
         own(deeds) | {"clocks": clocks},
         top="[limits]\nslots = 4\nusd_per_fire = 50\nusd_per_day = 50",

@@ -129,7 +129,7 @@ def test_a_failure_climbs_the_ladder_and_ends_at_a_human(project: Project) -> No
 
 def test_work_done_before_a_clock_ran_out_counts(project: Project) -> None:
     fix = "sed -i /^import/d $1; echo fixed; test $1 != pkg/m0.py || sleep 600"
-    rung = f'run = ["sh", "-c", "{fix}", "sh", "{{files}}"]\nclocks = {{ idle = "3s" }}'  # since it printed something
+    rung = f'run = ["sh", "-c", "{fix}", "sh", "{{files}}"]\nclocks = {{ first_output = "150s", idle = "1s" }}'
     project.configure(more=f"[[sweep.s.ladder]]\n{rung}")
     ended = project.run()
     assert ended.code == 0, ended.err

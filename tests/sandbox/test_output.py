@@ -62,6 +62,19 @@ def test_overflow_is_far_beyond_the_cap(tmp_path: Path) -> None:
     out.close()
 
 
+def test_before_its_first_output_a_command_is_not_idle(tmp_path: Path) -> None:
+    out = output(tmp_path, Clocks(wall=100, first_output=50, idle=5))
+    out.start(1000.0)
+    assert (out.left(1000.0), out.expired(1049.0)) == (50, None)
+    out.write(1, b"x", 1049.0)
+    assert (out.left(1049.0), out.expired(1054.0)) == (5, Clock.IDLE)
+    out.close()
+    silent = output(tmp_path, Clocks(wall=100, idle=5))
+    silent.start(1000.0)
+    assert silent.expired(1005.0) is Clock.IDLE
+    silent.close()
+
+
 def test_clocks(tmp_path: Path) -> None:
     out = output(tmp_path, Clocks(wall=100, first_output=10, idle=30))
     out.start(1000.0)

@@ -45,7 +45,8 @@ def ours(box: Box) -> list[Handle]:
 def test_nothing_is_left(box: Box, end: str, code: int | None, number: int | None, clock: Clock | None) -> None:
     seconds = unique_seconds()
     asleep = "until grep -q sleep /proc/$!/comm; do :; done"
-    done = box.run(f"sleep {seconds} & {asleep}; echo up; {end}", clocks=Clocks(wall=PATIENCE, idle=1))
+    clocks = Clocks(wall=PATIENCE, first_output=PATIENCE, idle=1)
+    done = box.run(f"sleep {seconds} & {asleep}; echo up; {end}", clocks=clocks)
     assert done.stdout == b"up\n", done.stderr
     assert (done.facts.exit_code, done.facts.signal, done.facts.clock) == (code, number, clock)
     until_none_sleep(seconds)
