@@ -21,14 +21,6 @@ FIELDS = Fields(
 )
 
 
-def _visit(value: Any, parsed: Parsed) -> bool:
-    found = FIELDS.raw(value)
-    if found is None or not found.rule:
-        return False
-    parsed.findings.append(found)
-    return True
-
-
 def _finish(members: dict[str, Any], parsed: Parsed) -> None:
     metrics = record(members.get("metrics"))
     if metrics:
@@ -41,7 +33,7 @@ def _finish(members: dict[str, Any], parsed: Parsed) -> None:
 
 DOCUMENT = Document(
     names=("results", "metrics", "generated_at"),
-    visit=_visit,
+    visit=FIELDS.visit,
     results="results",
     required=("results", "errors", "metrics"),
     finish=_finish,

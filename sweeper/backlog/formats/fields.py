@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from sweeper.backlog.parsed import Raw, raw, whole
+from sweeper.backlog.parsed import Parsed, Raw, raw, whole
 
 Path = tuple[str, ...]
 
@@ -98,3 +98,15 @@ class Fields:
             if self.column_base == 0 and column is not None:
                 column += 1
         return raw(name, line, column, code or rule, message, severity, kind)
+
+    def ruled(self, value: Any, *, file: str | None = None) -> Raw | None:
+        """As `raw`, and None also for a result that names no rule."""
+        found = self.raw(value, file=file)
+        return found if found is not None and found.rule else None
+
+    def visit(self, value: Any, parsed: Parsed) -> bool:
+        """Add a result as it is; False if its shape is not known, or it names no rule."""
+        found = self.ruled(value)
+        if found is not None:
+            parsed.findings.append(found)
+        return found is not None

@@ -24,8 +24,8 @@ _NOT_LOOKED_AT = re.compile(r"(?i)can't run|compilation errors|failed to|could n
 
 def _visit(value: Any, parsed: Parsed) -> bool:
     """`typecheck` is no linter: the code does not compile (a rule of the syntax class)."""
-    found = FIELDS.raw(value)
-    if found is None or not found.rule:
+    found = FIELDS.ruled(value)
+    if found is None:
         return False
     parsed.findings.append(found)
     if found.rule == "typecheck":

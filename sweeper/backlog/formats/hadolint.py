@@ -26,8 +26,8 @@ FIELDS = Fields(
 
 
 def _visit(value: Any, parsed: Parsed) -> bool:
-    found = FIELDS.raw(value)
-    if found is None or not found.rule:
+    found = FIELDS.ruled(value)
+    if found is None:
         return False
     parsed.findings.append(found._replace(kind=SYNTAX) if found.rule == _NOT_PARSED else found)
     return True

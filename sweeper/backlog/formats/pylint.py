@@ -26,8 +26,8 @@ OLD_FIELDS = replace(FIELDS, rule=("message-id",))
 
 def _visit(value: Any, parsed: Parsed) -> bool:
     fields = OLD_FIELDS if "message-id" in record(value) else FIELDS
-    found = fields.raw(value)
-    if found is None or not found.rule:
+    found = fields.ruled(value)
+    if found is None:
         return False
     parsed.findings.append(found)
     return True

@@ -31,8 +31,8 @@ def _visit(value: Any, parsed: Parsed) -> bool:
         return False
     for offense in entry["offenses"]:
         fields = FIELDS if at(offense, FIELDS.line) is not None else OLD_FIELDS
-        found = fields.raw(record(offense), file=path)
-        if found is None or not found.rule:
+        found = fields.ruled(record(offense), file=path)
+        if found is None:
             malformed(parsed, offense)
         elif record(offense).get("corrected") is not True:
             parsed.findings.append(found)

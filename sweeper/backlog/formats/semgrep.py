@@ -24,8 +24,8 @@ _FAILED = frozenset({"analysis_failed_parser_or_internal_error", "too_many_match
 
 
 def _visit(value: Any, parsed: Parsed) -> bool:
-    found = FIELDS.raw(value)
-    if found is None or not found.rule:
+    found = FIELDS.ruled(value)
+    if found is None:
         return False
     if at(value, ("extra", "is_ignored")) is not True:
         parsed.findings.append(found)

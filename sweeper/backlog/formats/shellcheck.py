@@ -26,8 +26,8 @@ _WHERE = "1009"  # "The mentioned syntax error was in this ..."
 
 def _visit(value: Any, parsed: Parsed) -> bool:
     """Codes 1000 to 1999 are the parser's: at level "error" the script was not looked at any further."""
-    found = FIELDS.raw(value)
-    if found is None or not found.rule:
+    found = FIELDS.ruled(value)
+    if found is None:
         return False
     found = found._replace(rule=found.rule.removeprefix("SC"))
     not_parsed = _PARSER.fullmatch(found.rule) and found.severity == "error"

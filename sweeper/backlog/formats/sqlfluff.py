@@ -28,8 +28,8 @@ def _visit(value: Any, parsed: Parsed) -> bool:
         return False
     for violation in entry["violations"]:
         fields = OLD_FIELDS if "line_no" in record(violation) else FIELDS
-        found = fields.raw(record(violation), file=path)
-        if found is None or not found.rule:
+        found = fields.ruled(record(violation), file=path)
+        if found is None:
             malformed(parsed, violation)
         else:
             warning = record(violation).get("warning") is True

@@ -31,8 +31,8 @@ def _visit(value: Any, parsed: Parsed) -> bool:
     key = record(at(primary, ("symbolic", "key", "Local")))
     path = string(key.get("verbatim_path")) or string(key.get("given_path"))
     place = record(at(primary, ("concrete", "location")))
-    found = FIELDS.raw({**entry, **place, "path": path})
-    if found is None or not found.rule:
+    found = FIELDS.ruled({**entry, **place, "path": path})
+    if found is None:
         return False
     detail = string(at(primary, ("symbolic", "annotation")))
     parsed.findings.append(found._replace(message=f"{found.message}: {detail}"[:1000]) if detail else found)
