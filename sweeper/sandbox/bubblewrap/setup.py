@@ -19,14 +19,13 @@ from sweeper.errors import CheckBroken, SandboxFailed
 from sweeper.sandbox import authorities
 from sweeper.sandbox.bubblewrap import tools
 from sweeper.sandbox.bubblewrap.program import KEPT, TOOLCHAIN
-from sweeper.sandbox.contract import WORK, Clocks, Facts, Limits, Name, Role, Snapshot, Spec, Toolchain
+from sweeper.sandbox.contract import WORK, Facts, Limits, Name, Role, Snapshot, Spec, Toolchain
+from sweeper.sandbox.setups import CLOCKS, OUTPUT, failed, tails
 from sweeper.sandbox.space import on_host
 from sweeper.sandbox.store import sandbox_ids
 
 PARTS = {"toolchain": TOOLCHAIN, "kept": KEPT}  # folder of a slot and of an entry -> its place inside
-LIMITS = Limits(memory=8 << 30, pids=1024, cpus=float(os.cpu_count() or 1), disk=4 << 30, output=1 << 20)
-CLOCKS = Clocks(wall=1800.0)
-TAIL = 2000
+LIMITS = Limits(memory=8 << 30, pids=1024, cpus=float(os.cpu_count() or 1), disk=4 << 30, output=OUTPUT)
 SYSTEM_CA = "/etc/ssl/certs/ca-certificates.crt"
 BARE = f"python3 -m venv --clear --without-pip {TOOLCHAIN}"
 # Debian without python3-venv has no ensurepip: the host's pip is told to install into the environment.
@@ -116,14 +115,9 @@ def install(
             network=True,
         )
         facts = run(spec, lambda slot: _copy(slot, target))
-        said = "".join(file.read_bytes()[-TAIL:].decode(errors="replace") for file in (spec.stdout, spec.stderr))
+        said = tails(spec.stdout, spec.stderr)
     if facts.exit_code != 0:
-        ended = f"no end after {CLOCKS.wall:g} s" if facts.clock is not None else f"exit {facts.exit_code}"
-        commands = " && ".join(shlex.join(command) for command in toolchain.setup)
-        raise CheckBroken(
-            f"the toolchain's setup failed ({ended}): {commands}\n{said.strip()}",
-            hint="correct `setup` of the sweep; it runs at the repository's root, with a network and no credentials",
-        )
+        raise failed(toolchain, facts, said, "with a network and no credentials", CLOCKS.wall)
 
 
 def check(toolchain: Toolchain, missing: Sequence[str], entry: Path) -> None:

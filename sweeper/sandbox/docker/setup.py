@@ -21,22 +21,19 @@ from typing import Any
 
 import anyio
 
-from sweeper.errors import CheckBroken
 from sweeper.records import Listing, Owner
 from sweeper.sandbox import authorities
 from sweeper.sandbox.accounts import ENVIRONMENT
-from sweeper.sandbox.contract import WORK, Clocks, Toolchain
+from sweeper.sandbox.contract import WORK, Toolchain
 from sweeper.sandbox.docker.container import NAMESPACE, Manner, owner_labels
 from sweeper.sandbox.docker.creating import create, remove
 from sweeper.sandbox.docker.engine import Engine
 from sweeper.sandbox.docker.images import Images, packed
 from sweeper.sandbox.docker.running import Running, kill, wait
 from sweeper.sandbox.output import Output
+from sweeper.sandbox.setups import CLOCKS, OUTPUT, failed, tails
 from sweeper.sandbox.space import on_host
 
-WALL = 1800.0
-OUTPUT = 1 << 20
-TAIL = 2000
 TRACKED = "/sweeper-tracked"
 RIGHTS = ["CHOWN", "DAC_OVERRIDE", "FOWNER", "SETGID", "SETUID", "FSETID"]
 
@@ -77,19 +74,14 @@ class SetUp:
                 await engine.call("copy files", lambda: engine.streams.put_archive(container, "/", put))
             with tempfile.TemporaryDirectory(prefix="sweeper-setup-") as folder:
                 out, err = Path(folder, "stdout"), Path(folder, "stderr")
-                output = Output(out, err, OUTPUT, Clocks(wall=WALL), time.monotonic())
+                output = Output(out, err, OUTPUT, CLOCKS, time.monotonic())
                 try:
                     facts = await Running(engine, container, b"", output, lambda: (False, False)).to_end()
                 finally:
                     output.close()
                 said = tails(out, err)
             if facts.exit_code != 0:
-                ended = f"exit {facts.exit_code}" if facts.clock is None else f"no end after {WALL:g} s"
-                commands = " && ".join(shlex.join(command) for command in toolchain.setup)
-                raise CheckBroken(
-                    f"the toolchain's setup failed ({ended}): {commands}\n{said}",
-                    hint="correct `setup` of the sweep; it runs at the repository's root, with a network and as root",
-                )
+                raise failed(toolchain, facts, said, "with a network and as root", CLOCKS.wall)
             repository, version = tag.split(":")
             await engine.call(
                 "keep the toolchain as an image", lambda: engine.streams.commit(container, repository, version)
@@ -119,7 +111,7 @@ class SetUp:
             environment |= dict.fromkeys(authorities.VARIABLES, authorities.INSIDE)
         return {
             "Image": image,
-            "Entrypoint": ["timeout", "-s", "KILL", str(int(WALL) + 60), "sh", "-c"],
+            "Entrypoint": ["timeout", "-s", "KILL", str(int(CLOCKS.wall) + 60), "sh", "-c"],
             "Cmd": [script(toolchain.setup, uid, gid, dropping=dropping)],
             "User": "0:0",
             "WorkingDir": WORK,
@@ -129,10 +121,6 @@ class SetUp:
             "AttachStderr": True,
             "HostConfig": self.manner.host(Mounts=mounts, Tmpfs=tmpfs, CapAdd=RIGHTS),
         }
-
-
-def tails(*files: Path) -> str:
-    return "".join(file.read_bytes()[-TAIL:].decode(errors="replace") for file in files).strip()
 
 
 def script(commands: tuple[tuple[str, ...], ...], uid: str, gid: str, *, dropping: bool = False) -> str:
