@@ -5,6 +5,8 @@ An error that a user can meet names the input, the place and the way out: `Sweep
 
 from __future__ import annotations
 
+from typing import overload
+
 
 class SweeperError(Exception):
     """An error with an exit code; `hint` is the way out, one or more lines."""
@@ -88,3 +90,14 @@ class SandboxFailed(SweeperError):
         super().__init__(what, hint=hint)
         self.retryable = retryable
         self.may_have_run = may_have_run
+
+
+@overload
+def first_of(problem: Exception) -> Exception: ...
+@overload
+def first_of(problem: BaseException) -> BaseException: ...
+def first_of(problem: BaseException) -> BaseException:
+    """What one of several tasks really raised, not that they were tasks."""
+    while isinstance(problem, BaseExceptionGroup):
+        problem = problem.exceptions[0]
+    return problem

@@ -28,10 +28,10 @@ from sweeper.logs import MAX_LINES
 from sweeper.loop import Slot
 from sweeper.policy import Verdict
 from sweeper.policy.wire import Refusal, judge_rows, verdict_of
-from sweeper.records import MERGEABLE, Evidence, Finding, Kind, Outcome, Usage
+from sweeper.records import MERGEABLE, Evidence, Kind, Outcome, Usage
 from sweeper.sandbox.contract import Facts, Name, Role, machine_failed
 from sweeper.verify.verifiers import Candidate
-from sweeper.verify.verify import Judgement
+from sweeper.verify.verify import Judgement, key_line
 
 CONFIGURATION_CAP = 64 << 10  # bytes of a configuration file that is looked through
 UNIT_TESTS = 40  # numbers their sandboxes beyond those of candidates, below those of batches
@@ -248,8 +248,8 @@ def _unjudged(ground: Ground, job: Job, agent: AgentRun) -> Evidence:
 def _evidence(ground: Ground, job: Job, judged: Judgement, agent: AgentRun, reason: str) -> Evidence:
     remaining = [finding for finding in judged.difference.remaining if finding.path in job.unit.paths]
     lines = [judged.result.unread_line(path) for path in judged.unparsable]
-    told = (("vanished", judged.vanished), ("new", judged.difference.new), ("remains", remaining))
-    lines += [_describe(word, finding) for word, findings in told for finding in findings]
+    by_word = (("vanished", judged.vanished), ("new", judged.difference.new), ("remains", remaining))
+    lines += [key_line(word, finding) for word, findings in by_word for finding in findings]
     if judged.result.broken:
         lines = judged.result.why.splitlines()
     before = len(ground.baseline.of(job.unit.paths))
@@ -264,10 +264,6 @@ def _evidence(ground: Ground, job: Job, judged: Judgement, agent: AgentRun, reas
         checks=judged.checks,
         together=judged.together,
     )
-
-
-def _describe(word: str, finding: Finding) -> str:
-    return f"{word}: {finding.path}:{finding.line}: {finding.rule} {finding.message}"
 
 
 def _outcome(

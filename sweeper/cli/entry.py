@@ -13,7 +13,7 @@ import click
 
 from sweeper.cli.console import Console, Unread
 from sweeper.cli.group import sweeper
-from sweeper.errors import SweeperError
+from sweeper.errors import SweeperError, first_of
 
 INTERNAL = 70
 PIPE_CLOSED = 128 + signal.SIGPIPE
@@ -88,9 +88,8 @@ def failed(problem: Exception, console: Console) -> int:
         for line in cause.hint.splitlines():
             console.warn(f"  {line}")
         return cause.exit_code
-    while isinstance(problem, ExceptionGroup):
-        problem = problem.exceptions[0]
-    console.warn(f"sweeper: internal error: {type(problem).__name__}: {problem}")
+    raised = first_of(problem)
+    console.warn(f"sweeper: internal error: {type(raised).__name__}: {raised}")
     if not console.debug:
         console.warn("  SWEEPER_DEBUG=1 shows where")
     return INTERNAL

@@ -12,6 +12,7 @@ from anyio.lowlevel import checkpoint_if_cancelled
 
 from sweeper.drain.answers import Drained, LoopFailed, Notice, NoticeKind, said
 from sweeper.drain.work import Journal, Work
+from sweeper.errors import first_of
 from sweeper.loop import Claims, Clock, Decision, Go, Hold, Idle, Loop, Pause, RetryAt
 from sweeper.scheduler import EngineLimits, Scheduler, Why
 from sweeper.scheduler import messages as m
@@ -55,7 +56,7 @@ class Engine:
         try:
             await self._serve(limits)
         except BaseExceptionGroup as group:
-            raise _first(group) from None
+            raise first_of(group) from None
         if self._broken is not None:
             raise self._broken
         drained = Drained(self._end.why, self._end.reason, self._scheduler.tally, self._journal.seq)
@@ -120,8 +121,7 @@ class Engine:
         self._broken = self._broken or problem
 
     def _failed(self, loop: str, key: str | None, problem: Exception) -> m.LoopFailed:
-        while isinstance(problem, ExceptionGroup):  # what a loop's own tasks raised, not that they were tasks
-            problem = problem.exceptions[0]
+        problem = first_of(problem)
         self._failures.setdefault(loop, problem)
         return m.LoopFailed(loop, key, said(problem))
 
@@ -286,10 +286,3 @@ async def _to_the_end(call: Coroutine[Any, Any, T]) -> T:
         except anyio.get_cancelled_exc_class() as problem:
             raise RuntimeError("a cancellation that nobody asked for") from problem
     return result
-
-
-def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    problem: BaseException = group
-    while isinstance(problem, BaseExceptionGroup):
-        problem = problem.exceptions[0]
-    return problem

@@ -12,6 +12,7 @@ import anyio
 
 from sweeper.backlog.check import Checked
 from sweeper.backlog.fingerprint import compare, remaining_of
+from sweeper.errors import first_of
 from sweeper.gate.bisect import GateBroken
 from sweeper.gate.steady import BY_CHANCE, MOST_LOOKS, Fault, Tally, asks_the_ground, chance, fault
 from sweeper.gate.suite import WHOLE_SUITE, TestBase, TestRun, Tests, run_tests
@@ -20,7 +21,7 @@ from sweeper.ground import Ground, Workshop
 from sweeper.logs import MAX_LINES
 from sweeper.records import Change, CheckResult, CheckState, Finding, Unit
 from sweeper.sandbox.contract import Name, Role
-from sweeper.verify.verify import look
+from sweeper.verify.verify import key_line, look
 
 NOBODY: Mapping[str, Unit] = {}
 TOGETHER = "fixed only together with others"
@@ -131,10 +132,12 @@ class Gate:
                 True, "does not parse", tuple(map(result.unread_line, sorted(unread)[:MAX_LINES])), stamped
             )
         if new := difference.new:
-            return TreeVerdict(True, "new findings", tuple(map(_describe, new[:MAX_LINES])), stamped)
+            return TreeVerdict(
+                True, "new findings", tuple(key_line("new", finding) for finding in new[:MAX_LINES]), stamped
+            )
         vanished = check.vanished(difference, {change.path for change in changes})
         if vanished:
-            lines = tuple(_describe(finding, "vanished") for finding in vanished[:MAX_LINES])
+            lines = tuple(key_line("vanished", finding) for finding in vanished[:MAX_LINES])
             return TreeVerdict(True, "findings vanished from unchanged files", lines, stamped)
         return TreeVerdict(False, result=stamped)
 
@@ -263,7 +266,7 @@ class Gate:
             left += remaining_of(unit.findings, self.ground.baseline.beside(unit), own)
         if verdict.red or not left:
             return verdict
-        lines = tuple(_describe(finding, "remains") for finding in left[:MAX_LINES])
+        lines = tuple(key_line("remains", finding) for finding in left[:MAX_LINES])
         return replace(verdict, red=True, reason=TOGETHER, lines=lines, tests=None)
 
     def _next_index(self) -> int:
@@ -277,17 +280,7 @@ class Gate:
         return Name(self.workshop.run, self.workshop.name, self.round, role, 2 * index + tests)
 
 
-def first_of(several: BaseExceptionGroup[BaseException]) -> BaseException:
-    """The first leaf of a group: what one of several tasks really raised."""
-    first = several.exceptions[0]
-    return first_of(first) if isinstance(first, BaseExceptionGroup) else first
-
-
 def _tally(test: str, runs: list[frozenset[str]]) -> Tally:
     """Of the runs that tell of this test: one that names none tells of the suite as a whole only."""
     telling = [failed for failed in runs if test == WHOLE_SUITE or WHOLE_SUITE not in failed]
     return Tally(sum(test in failed for failed in telling), len(telling))
-
-
-def _describe(finding: Finding, word: str = "new") -> str:
-    return f"{word}: {finding.path}:{finding.line}: {finding.rule} {finding.message}"

@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 import anyio
 
+from sweeper.errors import first_of
 from sweeper.gate.bisect import GREEN, RED, Culprits, GateBroken, Verdict, find_culprits
-from sweeper.gate.gate import Gate, TreeVerdict, first_of
+from sweeper.gate.gate import Gate, TreeVerdict
 from sweeper.gate.merge import Merged, merge
 from sweeper.gate.steady import MOST_GROUND_LOOKS
 from sweeper.gate.suite import TestBase, test_base

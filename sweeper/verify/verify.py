@@ -72,6 +72,11 @@ def _unknown(finding: Finding) -> str:
     ).hexdigest()[:32]
 
 
+def key_line(word: str, finding: Finding) -> str:
+    """A key line of evidence: what became of a finding, and which."""
+    return f"{word}: {finding.path}:{finding.line}: {finding.rule} {finding.message}"
+
+
 @dataclass(frozen=True, slots=True)
 class Judgement:
     """What the verifier saw of one unit. A broken `result` proves nothing.
