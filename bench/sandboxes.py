@@ -19,7 +19,7 @@ from bench.projects import commit
 from bench.rows import Row
 from sweeper.attempt.attempt import attempt
 from sweeper.attempt.job import Job
-from sweeper.backlog.check import Check, Sandboxing
+from sweeper.backlog.check import Check
 from sweeper.backlog.child import Parser
 from sweeper.backlog.tools import recognise
 from sweeper.config.models import RungConfig, SweepConfig
@@ -31,6 +31,7 @@ from sweeper.repo import Repo
 from sweeper.sandbox.bubblewrap import Bubblewrap
 from sweeper.sandbox.contract import Backend, Name, Role, Snapshot, Toolchain
 from sweeper.sandbox.docker import Docker
+from sweeper.sandbox.sandboxing import Sandboxing
 from sweeper.verify.verifiers import Verifiers
 
 FILES, FOLDERS, AT_ONCE, TIMES = 2000, 40, 4, 80

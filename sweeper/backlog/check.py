@@ -119,6 +119,3 @@ def _with(listing: Listing, changes: Sequence[Change]) -> Listing:
     """The tree that was checked: the snapshot's with the changes. New files are few, so they are laid over it."""
     new = {os.fsencode(c.path): BaseEntry(c.mode, "") for c in changes if c.data is not None}
     return ChainMap(new, listing) if new else listing  # type: ignore[arg-type]  # only read
-
-
-__all__ = ["Check", "Checked", "Sandboxing"]
