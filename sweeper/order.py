@@ -15,7 +15,7 @@ import anyio
 from sweeper import agents, prompt
 from sweeper.backlog.check import Check
 from sweeper.backlog.child import Parser
-from sweeper.backlog.tools import GENERIC, Tool, recognise
+from sweeper.backlog.tools import GENERIC, recognise
 from sweeper.backlog.tools.commandline import unwrap
 from sweeper.commands import argv
 from sweeper.config.models import LimitsConfig, RungConfig, SandboxConfig, SweepConfig
@@ -238,23 +238,14 @@ def local_folders(config: SweepConfig) -> tuple[str, ...]:
 def with_default_ladder(config: SweepConfig, paid: Sequence[str] = ()) -> SweepConfig:
     """Without a ladder: the check's own fixer, safe before unsafe, then the first of the agents `paid`.
 
-    A ladder that is written as empty stays so: what the check finds is held for a person.
-    Raises ConfigError if none is written and there is neither.
+    A ladder that is written as empty stays so: what the check finds is held for a person. Empty also where there is
+    neither.
     """
     if config.ladder or "ladder" in config.model_fields_set:
         return config
     command = argv(config.check)
-    tool: Tool = recognise(command)
-    fixers = tool.fixers(command)
+    fixers = recognise(command).fixers(command)
     rungs = [RungConfig(run=list(fixer)) for fixer in fixers] + [RungConfig(agent=agent) for agent in paid[:1]]
-    if not rungs:
-        raise ConfigError(
-            f"no ladder is configured and {command[0]!r} has no fixer of its own",
-            hint='add a rung: [[sweep.NAME.ladder]] agent = "command", run = "fixer {files}", or '
-            '--fix "fixer {files}"; or export '
-            "ANTHROPIC_API_KEY or OPENAI_API_KEY where claude or codex is installed; with `ladder = []` everything is "
-            "held for a person",
-        )
     return config.model_copy(update={"ladder": rungs})
 
 

@@ -89,7 +89,7 @@ async def planned(wanted: Wanted, console: Console, *, prompts: bool = False) ->
     """What `run` would do, None if a signal ended it; 0 if there is nothing to do, else 1. Raises SweeperError."""
     plans: list[SweepPlan] = []
     async with wiring.untouched_repository() as repo, wiring.empty() as nothing:
-        settled = sweeps.settle(wanted, repo.top, console)
+        settled = sweeps.settle(wanted, repo.top, console, bare=True)
         wiring.forget_keys(settled.config)
         await _say_uncommitted(wanted.base, settled.path, repo, console)
         async with wiring.reading(repo, settled.config) as known:
@@ -100,7 +100,11 @@ async def planned(wanted: Wanted, console: Console, *, prompts: bool = False) ->
                     plans = await plan(order, tools, hooks, ledger=known, prompts=prompts)
     if caught.first is not None:
         return None, caught.exit_code
-    todo = any(each.lands or any(unit.rung is not None for unit in each.units) for each in plans)
+    plans = [replace(each, no_rung=str(settled.bare.get(each.sweep, ""))) for each in plans]
+    for each in plans:
+        if each.no_rung and each.units:
+            console.warn("\n  ".join([f"{each.sweep}: {each.no_rung}", *settled.bare[each.sweep].hint.splitlines()]))
+    todo = any(each.lands or any(each.no_rung or unit.rung is not None for unit in each.units) for each in plans)
     return plans, int(todo)
 
 

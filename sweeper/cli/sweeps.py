@@ -6,7 +6,7 @@ import os
 import re
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -21,21 +21,27 @@ from sweeper.config.models import Config, SweepConfig
 from sweeper.errors import ConfigError
 from sweeper.order import with_default_ladder
 
+PAID = {"claude": "ANTHROPIC_API_KEY", "codex": "OPENAI_API_KEY"}  # agents that end a ladder of itself, and their keys
+
 
 @dataclass(frozen=True)
 class Settled:
-    """The configuration with the command line in it, and the sweeps to run, with their ladders."""
+    """The configuration with the command line in it, and the sweeps to run, with their ladders.
+
+    `bare`: sweeps without a rung though none is written, and why; the way out is each one's hint.
+    """
 
     config: Config
     sweeps: Mapping[str, SweepConfig]
     path: Path | None = None
+    bare: Mapping[str, ConfigError] = field(default_factory=dict)
 
     def digest(self, sweep: str) -> str:
         return configfile.digest(self.config.model_copy(update={"sweep": dict(self.sweeps)}), sweep)
 
 
-def settle(wanted: Wanted, top: Path, console: Console) -> Settled:
-    """Raises ConfigError for a sweep that there is not, or none at all."""
+def settle(wanted: Wanted, top: Path, console: Console, *, bare: bool = False) -> Settled:
+    """Raises ConfigError for a sweep that there is not, or none at all, and unless `bare` for one without a rung."""
     loaded = _load(wanted, top, console)
     if wanted.check:
         sweeps = {_name(wanted): _ad_hoc(wanted)}
@@ -48,17 +54,43 @@ def settle(wanted: Wanted, top: Path, console: Console) -> Settled:
         overrides = _limits(wanted) | changes
         config = configfile.load(top, explicit=wanted.config, environ=console.environ, overrides=overrides).config
         sweeps = {_called(name, wanted): config.sweep[name] for name in names}
-    found = paid(console.environ, in_image=config.sandbox.backend == "docker")
-    return Settled(config, {name: with_default_ladder(sweep, found) for name, sweep in sweeps.items()}, loaded.path)
+    in_image = config.sandbox.backend == "docker"
+    laddered = {
+        name: with_default_ladder(sweep, paid(console.environ, in_image=in_image)) for name, sweep in sweeps.items()
+    }
+    without = {
+        name: ConfigError(
+            f"no ladder is configured and {argv(sweep.check)[0]!r} has no fixer of its own",
+            hint=f'--fix "fixer {{files}}" gives a rung, and so does run = "fixer {{files}}" below '
+            f"[[sweep.{name}.ladder]]\n{_agents(console.environ)}\n`ladder = []` holds everything for a person",
+        )
+        for name, sweep in sweeps.items()
+        if not laddered[name].ladder and "ladder" not in sweep.model_fields_set
+    }
+    if without and not bare:
+        raise next(iter(without.values()))
+    return Settled(config, laddered, loaded.path, without)
 
 
 def paid(environ: Mapping[str, str], *, in_image: bool) -> list[str]:
     """Agents that a ladder may end with: their key is set, and their program is here or comes in an image."""
     return [
         agent
-        for agent, key in (("claude", "ANTHROPIC_API_KEY"), ("codex", "OPENAI_API_KEY"))
+        for agent, key in PAID.items()
         if configfile.credential(environ, key) and (in_image or shutil.which(agent, path=environ.get("PATH")))
     ]
+
+
+def _agents(environ: Mapping[str, str]) -> str:
+    """What is missing to end a ladder with one of the agents."""
+    here = [agent for agent in PAID if shutil.which(agent, path=environ.get("PATH"))]
+    keys = [agent for agent, key in PAID.items() if configfile.credential(environ, key)]
+    if here:
+        return "an agent is a rung too: " + ", or ".join(f"{agent} is here, export {PAID[agent]}" for agent in here)
+    if keys:
+        missing = ", or ".join(f"{PAID[agent]} is set, install {agent} or take --sandbox docker" for agent in keys)
+        return f"an agent is a rung too: {missing}"
+    return f"an agent is a rung too: install one of {', '.join(PAID)} and export {' or '.join(PAID.values())}"
 
 
 def settings(wanted: Wanted, top: Path, console: Console) -> Config:

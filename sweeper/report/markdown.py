@@ -97,8 +97,8 @@ def _plan(plan: SweepPlan, listed: int) -> Iterator[str]:
     ):
         if text:
             yield f"- {name}: {code(text)}"
-    for number, rung in enumerate(plan.rungs, 1):
-        yield f"- Rung {number}: {code(rung)}"
+    for rung, what in phrases.rungs(plan):
+        yield f"- {rung.capitalize()}: {code(what)}"
     for line in phrases.expected(plan):
         yield f"- Expected on {line}" if line.startswith("rung") else f"- Expected {line}"
     for name, value in plan.limits.items():
@@ -108,7 +108,7 @@ def _plan(plan: SweepPlan, listed: int) -> Iterator[str]:
         yield "### Units, most work first"
         yield ""
     for unit in plan.units[:listed]:
-        start = f"held: {unit.hold}" if unit.rung is None else f"rung {unit.rung + 1}"
+        start = phrases.start(plan, unit)
         found = phrases.count(unit.findings, "finding")
         yield f"- {code(unit.title)}: {found}, {code(start)}; {code(', '.join(unit.rules))}"
     if len(plan.units) > listed:

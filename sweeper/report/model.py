@@ -179,7 +179,8 @@ class PlannedUnit:
 class SweepPlan:
     """What a run would do. `rungs`: one line each. `limits`: name -> value as text. `owners`: where owners come from
     and what nobody owns, "" without partition by owner. `expected`: what each rung will take.
-    `lands`: the commit up to which the run that is gone on with has fixed what is on no branch yet, "" if none."""
+    `lands`: the commit up to which the run that is gone on with has fixed what is on no branch yet, "" if none.
+    `no_rung`: why nothing can be tried, and a run refuses to start; "" where there is a ladder, be it an empty one."""
 
     sweep: str
     base: str
@@ -198,3 +199,4 @@ class SweepPlan:
     owners: str = ""
     expected: tuple[Expected, ...] = ()
     lands: str = ""
+    no_rung: str = ""

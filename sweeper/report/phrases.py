@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from sweeper.ladder import classify
 from sweeper.records import UnitState
-from sweeper.report.model import SweepPlan, SweepReport, Try, UnitReport
+from sweeper.report.model import PlannedUnit, SweepPlan, SweepReport, Try, UnitReport
 from sweeper.scheduler import Why
 
 NOTHING_MORE = "nothing more to try"  # a run that has ended so has left what a person decides
@@ -111,6 +111,21 @@ def dry(report: SweepReport) -> str:
     if not report.dry_run:
         return ""
     return f"{count(commits(report), 'commit')}; no branch was moved: `sweeper run` lands them and pays for none again"
+
+
+def rungs(plan: SweepPlan) -> Iterator[tuple[str, str]]:
+    """What can be tried, rung by rung, or why nothing can."""
+    for number, rung in enumerate(plan.rungs, 1):
+        yield f"rung {number}", rung
+    if plan.no_rung:
+        yield "no rung", plan.no_rung
+
+
+def start(plan: SweepPlan, unit: PlannedUnit) -> str:
+    """Where a run would begin with the unit."""
+    if unit.rung is not None:
+        return f"rung {unit.rung + 1}"
+    return "no rung" if plan.no_rung else f"held: {unit.hold}"
 
 
 def expected(plan: SweepPlan) -> Iterator[str]:

@@ -102,8 +102,8 @@ def _plan(plan: SweepPlan) -> Iterator[str]:
         yield f"  lands     what that run has fixed, up to {plan.lands[: phrases.SHORT]}"
     yield f"  sandbox   {terminal(plan.sandbox)}"
     yield "  limits    " + ", ".join(f"{name} {terminal(value)}" for name, value in plan.limits.items())
-    for number, rung in enumerate(plan.rungs, 1):
-        yield f"  rung {number}    {terminal(rung)}"
+    for rung, what in phrases.rungs(plan):
+        yield f"  {rung:<8}  {terminal(what)}"
     for line in phrases.expected(plan):
         yield f"  expected  {line}"
     yield from _planned(plan)
@@ -123,7 +123,7 @@ def _planned(plan: SweepPlan) -> Iterator[str]:
         yield f"units ({len(plan.units):,}), most work first:"
     for unit in plan.units[:LISTED]:
         rules = ", ".join(unit.rules[:4]) + (", ..." if len(unit.rules) > 4 else "")
-        start = f"held: {unit.hold}" if unit.rung is None else f"rung {unit.rung + 1}"
+        start = phrases.start(plan, unit)
         lines = f" (lines {unit.lines[0]}-{unit.lines[1]})" if unit.lines else ""
         turn = f" after {terminal(unit.waits_for)}" if unit.waits_for else ""
         yield f"  {unit.findings:>5,}  {terminal(unit.title)}{lines}  {terminal(start)}{turn}  {terminal(rules)}"

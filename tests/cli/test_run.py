@@ -232,6 +232,23 @@ def test_a_limit_ends_a_run_that_can_go_on(findings: Place) -> None:
     assert "nothing to resume" in findings.run("resume").err
 
 
+def test_a_plan_without_a_rung_shows_the_backlog_and_the_way_out(findings: Place) -> None:
+    check = ("--", "grep", "-rn", "--include=*.py", "import", ".")
+    keys = {"OPENAI_API_KEY": "", "ANTHROPIC_API_KEY": ""}
+    done = findings.run("plan", *check, **keys)
+    assert (done.code, "grep: 2 findings in 1 unit" in done.out) == (1, True), done
+    assert "no rung   no ladder is configured and 'grep' has no fixer of its own" in done.out
+    assert "2  plain.py  no rung" in done.out
+    ran = findings.run("run", *check, **keys)
+    assert (ran.code, ran.out) == (2, "")
+    for said in (done.err, ran.err):
+        assert (
+            '--fix "fixer {files}" gives a rung, and so does run = "fixer {files}" below [[sweep.grep.ladder]]' in said
+        )
+        assert "an agent is a rung too: " in said
+    assert not (findings.top / ".git/sweeper/ledger.sqlite3").exists()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 143)])
 def test_a_signal_stops_dispatch_and_says_how_to_go_on(place: Place, held: Held, number: int, code: int) -> None:

@@ -98,3 +98,24 @@ def test_an_unknown_variable_is_said() -> None:
     with pytest.raises(ConfigError):
         settle(Wanted(), Path("/nonexistent"), console)
     assert said == ["sweeper: no such setting, ignored: SWEEPER_SLOT"]
+
+
+def test_without_a_rung_it_is_said_what_an_agent_would_need(tmp_path: Path) -> None:
+    def way_out(**environ: str) -> str:
+        console = Console({"PATH": str(tmp_path), **environ}, sink=lambda line: None)
+        bare = settle(Wanted(check=("mypy", ".")), tmp_path, console, bare=True)
+        assert (bare.sweeps["mypy"].ladder, list(bare.bare)) == ([], ["mypy"])
+        with pytest.raises(ConfigError, match="'mypy' has no fixer of its own") as caught:
+            settle(Wanted(check=("mypy", ".")), tmp_path, console)
+        assert caught.value.hint == bare.bare["mypy"].hint
+        return caught.value.hint.splitlines()[1]
+
+    assert way_out().endswith("install one of claude, codex and export ANTHROPIC_API_KEY or OPENAI_API_KEY")
+    assert way_out(OPENAI_API_KEY="x").endswith("OPENAI_API_KEY is set, install codex or take --sandbox docker")
+    (tmp_path / "claude").write_text("#!/bin/sh\n")
+    (tmp_path / "claude").chmod(0o755)
+    assert way_out().endswith("claude is here, export ANTHROPIC_API_KEY")
+    console = Console({"PATH": str(tmp_path), "ANTHROPIC_API_KEY": "x"}, sink=lambda line: None)
+    assert settle(Wanted(check=("mypy", ".")), tmp_path, console).sweeps["mypy"].ladder[0].agent == "claude"
+    (tmp_path / "sweeper.toml").write_text('[sweep.mypy]\ncheck = "mypy ."\nladder = []\n')
+    assert settle(Wanted(), tmp_path, CONSOLE).bare == {}
