@@ -257,9 +257,10 @@ async def _finish(sweeps: Sequence[Sweep], drained: Drained, order: Order, tools
     """Land what is verified, move the branches (a dry run: none), report."""
     reports = []
     problems: list[SweeperError] = []
+    if drained.why in (Why.LIMIT, Why.STOPPED):
+        left = [sweep.name for sweep in sweeps if not await sweep.leave()]
+        drained = drained if left else replace(drained, why=Why.DRAINED, reason="")  # it was the last landing's to pass
     for sweep in sweeps:
-        if drained.why in (Why.LIMIT, Why.STOPPED) and sweep.run.phase == "fanout":
-            await sweep.close()
         ended = "" if drained.why is Why.CANCELLED else drained.reason or str(drained.why)
         if drained.why is Why.DRAINED and not sweep.drained:
             ended = MAX_ROUNDS

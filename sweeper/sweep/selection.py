@@ -8,7 +8,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from sweeper.backlog.fingerprint import compare
-from sweeper.ground import Ground, stamped
+from sweeper.errors import ConfigError
+from sweeper.ground import Ground, stamped, tally
+from sweeper.ledger.contract import Ledger
 from sweeper.records import Finding
 from sweeper.repo import Repo
 
@@ -51,3 +53,24 @@ async def choose(repo: Repo, ground: Ground, selection: Selection) -> tuple[Chos
     difference = compare(given, ground.baseline.all())
     # what remains carries the fingerprint that the check itself gives it, whatever the handed-in line said
     return Chosen(Counter(map(mark, difference.remaining))), list(difference.gone)
+
+
+async def chosen(repo: Repo, ledger: Ledger, run: str, ground: Ground, selection: Selection | None) -> Chosen | None:
+    """What the run was given as its backlog, kept with it, so that a resumed one has it too. None: all there is.
+
+    Raises ConfigError if it was lost before it could be kept.
+    """
+    notes = await ledger.notes(run)
+    if (kept := notes.get("selection")) is not None:
+        return Chosen(Counter(kept))
+    if selection is not None:
+        found, missing = await choose(repo, ground, selection)
+        await ledger.note(run, "not_reproduced", tally(missing))
+        await ledger.note(run, "selection", found.marks)
+        return found
+    if notes.get("selected"):
+        raise ConfigError(
+            f"run {run} was given its findings with --from and was stopped before they were stored",
+            hint="run it again with --from",
+        )
+    return None

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from sweeper.attempt.attempt import attempt
 from sweeper.attempt.job import Job, ref_of
-from sweeper.errors import ConfigError, StaleClaim
+from sweeper.errors import StaleClaim
 from sweeper.gate.suite import TestBase, test_base
 from sweeper.ground import (
     Ground,
@@ -30,9 +29,9 @@ from sweeper.records import History, Kind, Outcome
 from sweeper.report.phrases import SHORT, count
 from sweeper.sweep.claims import SweepClaims
 from sweeper.sweep.round import Barrier, close_round
-from sweeper.sweep.selection import Chosen, Selection, choose
+from sweeper.sweep.selection import Chosen, Selection, chosen
 from sweeper.sweep.siblings import Siblings
-from sweeper.sweep.survey import aside, queue, standing, survey
+from sweeper.sweep.survey import Standing, Surveyed, aside, queue, standing, survey
 
 Say = Callable[[str], None]
 
@@ -194,7 +193,7 @@ class Sweep:
         await self.ledger.note(self.run.id, "unit_check", why)
         await self.ledger.note(self.run.id, "incomplete", self._ground.result.incomplete)
         self.workshop = replace(self.workshop, check=check)
-        await self._select()
+        self._chosen = await chosen(self.workshop.repo, self.ledger, self.run.id, self.ground, self._selection)
         notes = await self.ledger.notes(self.run.id)
         self._turns = notes.get("turns", 1)
         self._pilot = Pilot.of(self.workshop.config.ladder, self.workshop.credentials, notes.get("pilot", {}))
@@ -221,9 +220,23 @@ class Sweep:
         await self._note_findings("last")
         return barrier
 
-    async def _open(self) -> None:
+    async def leave(self) -> bool:
+        """After an early end: the barrier of the round under way. Whether nothing is left to try then."""
+        if self.run.phase == "fanout" and not self.drained:
+            await self.close()
+            await self._waiting()
+            surveyed, before = await self._surveyed()
+            if not surveyed.parts.units:
+                await self._open()
+            self.drained = all(unit.key in before.held for unit in surveyed.parts.units)
+        return self.drained
+
+    async def _surveyed(self) -> tuple[Surveyed, Standing]:
         before = await standing(self.ledger, self.name)
-        surveyed = await survey(self.workshop, self.ground, self.run.base, self._chosen, before)
+        return await survey(self.workshop, self.ground, self.run.base, self._chosen, before), before
+
+    async def _open(self) -> None:
+        surveyed, _ = await self._surveyed()
         parts = surveyed.parts
         # an empty backlog opens no round of its own, it only settles what was waiting
         number = self.run.round + 1 if parts.units or self.run.round == 0 else self.run.round
@@ -247,22 +260,6 @@ class Sweep:
             findings = count(sum(len(unit.findings) for unit in parts.units), "finding")
             more = f"; {parts.deferred} more in {count(len(later), 'unit')} whose turn comes later" if later else ""
             self._say(f"{self.name}: round {number}: {findings} in {count(len(parts.units), 'unit')}{more}")
-
-    async def _select(self) -> None:
-        """What was handed in as the backlog: kept with the run, so that a resumed one has it too."""
-        notes = await self.ledger.notes(self.run.id)
-        kept = notes.get("selection")
-        if kept is None and notes.get("selected") and self._selection is None:
-            raise ConfigError(
-                f"run {self.run.id} was given its findings with --from and was stopped before they were stored",
-                hint="run it again with --from",
-            )
-        if kept is not None:
-            self._chosen = Chosen(Counter(kept))
-        elif self._selection is not None:
-            self._chosen, missing = await choose(self.workshop.repo, self.ground, self._selection)
-            await self.ledger.note(self.run.id, "not_reproduced", tally(missing))
-            await self.ledger.note(self.run.id, "selection", self._chosen.marks)
 
     async def _note_findings(self, name: str) -> None:
         findings = self.ground.baseline.all()

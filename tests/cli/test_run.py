@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -232,14 +233,58 @@ def test_a_limit_ends_a_run_that_can_go_on(findings: Place) -> None:
     assert "nothing to resume" in findings.run("resume").err
 
 
+# The wall limit passes while the first unit is landed, by the clock that the engine goes by.
+LATE = """
+import sys, time
+from functools import partial
+from sweeper import fire
+from sweeper.cli import main
+from sweeper.sweep.sweep import Sweep
+
+land, passed = Sweep.land, 0
+
+async def landing(*args):
+    global passed
+    passed = 7200
+    return await land(*args)
+
+Sweep.land = landing
+fire.drain = partial(fire.drain, clock=lambda: time.time() + passed)
+sys.exit(main())
+"""
+
+
+@pytest.mark.parametrize(
+    ("files", "code", "ended"),
+    [("plain.py", 0, "drained"), ("stubborn.py", 1, "nothing more to try"), ("unsafe.py", 5, "wall"), (".", 5, "wall")],
+)
+def test_a_limit_that_passes_during_the_last_landing_has_ended_nothing(
+    findings: Place, files: str, code: int, ended: str
+) -> None:
+    """What is left decides: nothing, what a person does, or what the next rung or unit would be tried for."""
+    ladder = () if files == "unsafe.py" else ("--fix", "ruff check --fix {files}")
+    done = subprocess.run(
+        [sys.executable, "-c", LATE, "run", "--json", "--slots", "1", "--wall", "1h", *ladder, *CHECK[:-1], files],
+        cwd=findings.top,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    assert done.returncode == code, done
+    document = json.loads(done.stdout)
+    assert (document["ended"], document["exit_code"]) == (ended, code)
+    assert ("nothing to resume" in findings.run("resume").err) == (ended != "wall")
+
+
 def test_a_plan_without_a_rung_shows_the_backlog_and_the_way_out(findings: Place) -> None:
     check = ("--", "grep", "-rn", "--include=*.py", "import", ".")
-    keys = {"OPENAI_API_KEY": "", "ANTHROPIC_API_KEY": ""}
-    done = findings.run("plan", *check, **keys)
+    done = findings.run("plan", *check, OPENAI_API_KEY="", ANTHROPIC_API_KEY="")
     assert (done.code, "grep: 2 findings in 1 unit" in done.out) == (1, True), done
     assert "no rung   no ladder is configured and 'grep' has no fixer of its own" in done.out
     assert "2  plain.py  no rung" in done.out
-    ran = findings.run("run", *check, **keys)
+    ran = findings.run("run", *check, OPENAI_API_KEY="", ANTHROPIC_API_KEY="")
     assert (ran.code, ran.out) == (2, "")
     for said in (done.err, ran.err):
         assert (
