@@ -23,7 +23,7 @@ from sweeper.backlog.check import Check
 from sweeper.backlog.child import Parser
 from sweeper.backlog.tools import recognise
 from sweeper.config.models import RungConfig, SweepConfig
-from sweeper.ground import Ground, Workshop, stand_on
+from sweeper.ground import Ground, stand_on
 from sweeper.ledger import make_owner
 from sweeper.policy import Scope
 from sweeper.records import Finding, Kind, Unit
@@ -33,6 +33,7 @@ from sweeper.sandbox.contract import Backend, Name, Role, Snapshot, Toolchain
 from sweeper.sandbox.docker import Docker
 from sweeper.sandbox.sandboxing import Sandboxing
 from sweeper.verify.verifiers import Verifiers
+from sweeper.workshop import Workshop
 
 FILES, FOLDERS, AT_ONCE, TIMES = 2000, 40, 4, 80
 IMAGE = "debian:bookworm-slim"

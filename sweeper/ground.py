@@ -8,78 +8,29 @@ from __future__ import annotations
 
 import os
 import posixpath
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING
 
-from sweeper import agents
 from sweeper.agents.masks import MASKED, hides
 from sweeper.backlog.check import Check
 from sweeper.backlog.fingerprint import compare, line_hashes, stamp
 from sweeper.backlog.paths import to_root
-from sweeper.config.models import SweepConfig
 from sweeper.errors import CheckBroken, ConfigError
-from sweeper.policy import CONFIGURED, Level, Scope
-from sweeper.progress import Progress
+from sweeper.policy import CONFIGURED
 from sweeper.records import Change, CheckResult, Finding
-from sweeper.redact import Redactor
 from sweeper.repo import Repo
 from sweeper.sandbox import lockfiles
-from sweeper.sandbox.contract import Name, Role, Snapshot, Toolchain
+from sweeper.sandbox.contract import Name, Role, Snapshot
 from sweeper.sandbox.layer import LINK
-from sweeper.sandbox.sandboxing import Sandboxing
-from sweeper.verify.verifiers import Verifiers
 from sweeper.verify.verify import Baseline
-
-if TYPE_CHECKING:  # slow to import, and only paid agents need it
-    from sweeper.gateway import Gateway
+from sweeper.workshop import Workshop
 
 FILES_AT_ONCE = 200
 MOST_CONFIGURATION = 40  # files that are looked through for what a check loads
 MOST_COMPARED = 500  # files in the comparison of the two check commands
 
 Tally = dict[str, dict[str, int]]
-
-
-@dataclass(frozen=True)
-class Workshop:
-    """What every attempt of one sweep in one fire shares. `name` is the sweep's.
-
-    `secrets`: values that no change may contain. `steering`: names of files that steer check and tests.
-    `severities`: of the policy's rules, where the sweep has its own.
-    `prompts`: the user's own templates. `gateway`: None where no rung asks a model; `protocols`: what its providers
-    speak. `usd_per_attempt`: the money of an attempt whose rung names none. `verifiers`: who judges its changes.
-    `progress`: what hears of the gate's runs.
-    """
-
-    name: str
-    run: str
-    config: SweepConfig
-    sandboxing: Sandboxing
-    toolchain: Toolchain
-    repo: Repo
-    check: Check
-    scope: Scope
-    verifiers: Verifiers
-    prompts: Path | None = None
-    secrets: tuple[bytes, ...] = field(default=(), repr=False)
-    steering: tuple[str, ...] = ()
-    severities: Mapping[str, Level] = field(default_factory=dict)
-    gateway: Gateway | None = None
-    protocols: Mapping[str, str] = field(default_factory=dict)
-    usd_per_attempt: float = 0.0
-    progress: Progress = field(default_factory=Progress, compare=False, repr=False)
-
-    @cached_property
-    def redactor(self) -> Redactor:
-        return Redactor(self.secrets)
-
-    @cached_property
-    def credentials(self) -> tuple[str, ...]:
-        """What a pause holds back, for each rung."""
-        return tuple(agents.credential(rung) for rung in self.config.ladder)
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,6 @@ from sweeper.config.models import LimitsConfig, RungConfig, SandboxConfig, Sweep
 from sweeper.errors import ConfigError
 from sweeper.forge.contract import Published
 from sweeper.gate.green import Judge
-from sweeper.ground import Workshop
 from sweeper.ledger.contract import Ledger, Run
 from sweeper.policy import RULES, TEST_CONFIG, Level, Scope
 from sweeper.records import Owner
@@ -31,6 +30,7 @@ from sweeper.sandbox.contract import Backend, Limits, Toolchain
 from sweeper.sandbox.sandboxing import Sandboxing
 from sweeper.sweep.selection import Selection
 from sweeper.verify.verifiers import Verifiers
+from sweeper.workshop import Workshop
 
 if TYPE_CHECKING:  # slow to import, and only paid agents need it
     from sweeper.gateway import Gateway, Provider

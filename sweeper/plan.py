@@ -12,7 +12,7 @@ from sweeper.attempt.job import Job
 from sweeper.attempt.trial import briefing_of
 from sweeper.commands import argv
 from sweeper.config.models import LimitsConfig, RungConfig, SweepConfig
-from sweeper.ground import Ground, Workshop, agreeing_check, stand_on
+from sweeper.ground import Ground, agreeing_check, stand_on
 from sweeper.ladder import ladder
 from sweeper.ladder.forecast import Past, forecast
 from sweeper.ledger.contract import Ledger, Queued, Run
@@ -23,6 +23,7 @@ from sweeper.records import History, Unit, UnitState
 from sweeper.report.model import PlannedUnit, SweepPlan
 from sweeper.sweep.selection import choose
 from sweeper.sweep.survey import queue, standing, survey
+from sweeper.workshop import Workshop
 
 RUNS = 50  # newest runs of a sweep that its prices come from
 SAME = ("agent", "run", "provider", "model", "prompt", "candidates")  # what makes a rung of another run the same one

@@ -22,7 +22,7 @@ from sweeper.capture import Captured
 from sweeper.commands import argv
 from sweeper.errors import SandboxFailed, SweeperError
 from sweeper.gate.suite import unit_test
-from sweeper.ground import Ground, Workshop
+from sweeper.ground import Ground
 from sweeper.ladder.classify import MEMORY, after_verify, before_verify, swaps
 from sweeper.logs import MAX_LINES
 from sweeper.loop import Slot
@@ -32,6 +32,7 @@ from sweeper.records import MERGEABLE, Evidence, Kind, Outcome, Usage
 from sweeper.sandbox.contract import Facts, Name, Role, machine_failed
 from sweeper.verify.verifiers import Candidate
 from sweeper.verify.verify import Judgement, key_line
+from sweeper.workshop import Workshop
 
 CONFIGURATION_CAP = 64 << 10  # bytes of a configuration file that is looked through
 UNIT_TESTS = 40  # numbers their sandboxes beyond those of candidates, below those of batches

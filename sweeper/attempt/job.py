@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sweeper.capture import Captured, recall
-from sweeper.ground import Workshop
 from sweeper.ladder.classify import NOTHING, Signs, Traffic, Trouble
 from sweeper.records import Outcome, Unit, Usage
 from sweeper.sandbox.contract import Clock, Facts
+from sweeper.workshop import Workshop
 
 NO_USAGE = Usage()
 

@@ -15,12 +15,13 @@ from sweeper.attempt.job import AgentRun, Job, message_of, ref_of
 from sweeper.attempt.way import Bill, Way, clocks_of, forwarded, injected, usage_of, way_of
 from sweeper.backlog.paths import to_root
 from sweeper.capture import Captured, capture
-from sweeper.ground import Ground, Workshop
+from sweeper.ground import Ground
 from sweeper.ladder.classify import Signs, Traffic, Trouble
 from sweeper.logs import end_of, tail
 from sweeper.prompt import Briefing, excerpts, render
 from sweeper.records import Usage
 from sweeper.sandbox.contract import Facts, Name, Role, Spec
+from sweeper.workshop import Workshop
 
 if TYPE_CHECKING:  # slow to import, and only paid agents need it
     from sweeper.gateway import Meter

@@ -19,10 +19,10 @@ import anyio
 from sweeper import agents
 from sweeper.attempt.job import Job
 from sweeper.config.models import RungConfig
-from sweeper.ground import Workshop
 from sweeper.receipts import receipt_of
 from sweeper.records import Usage
 from sweeper.sandbox.contract import DOOR, HOME, INPUTS, Clocks
+from sweeper.workshop import Workshop
 
 if TYPE_CHECKING:  # slow to import, and only paid agents need it
     from sweeper.gateway import Door, Meter

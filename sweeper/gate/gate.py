@@ -17,11 +17,12 @@ from sweeper.gate.bisect import GateBroken
 from sweeper.gate.steady import BY_CHANCE, MOST_LOOKS, Fault, Tally, asks_the_ground, chance, fault
 from sweeper.gate.suite import WHOLE_SUITE, TestBase, TestRun, Tests, run_tests
 from sweeper.gate.unmuted import Unmuted
-from sweeper.ground import Ground, Workshop
+from sweeper.ground import Ground
 from sweeper.logs import MAX_LINES
 from sweeper.records import Change, CheckResult, CheckState, Finding, Unit
 from sweeper.sandbox.contract import Name, Role
 from sweeper.verify.verify import key_line, look
+from sweeper.workshop import Workshop
 
 NOBODY: Mapping[str, Unit] = {}
 TOGETHER = "fixed only together with others"

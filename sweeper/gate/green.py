@@ -14,8 +14,9 @@ from sweeper.gate.gate import Gate, TreeVerdict
 from sweeper.gate.merge import Merged, merge
 from sweeper.gate.steady import MOST_GROUND_LOOKS
 from sweeper.gate.suite import TestBase, test_base
-from sweeper.ground import Ground, Workshop, prepare, stand_on
+from sweeper.ground import Ground, prepare, stand_on
 from sweeper.records import Change, Unit
+from sweeper.workshop import Workshop
 
 Seen = dict[frozenset[str], TreeVerdict]
 

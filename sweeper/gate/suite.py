@@ -11,10 +11,11 @@ from dataclasses import dataclass, replace
 from sweeper.backlog.junit import told
 from sweeper.backlog.paths import to_root
 from sweeper.commands import argv, with_files
-from sweeper.ground import Ground, Workshop
+from sweeper.ground import Ground
 from sweeper.logs import end_of, tail
 from sweeper.records import Change, Unit
 from sweeper.sandbox.contract import Clocks, Name, Role
+from sweeper.workshop import Workshop
 
 TEST_WALL = 3600.0
 WHOLE_SUITE = "the test command as a whole"

@@ -13,11 +13,12 @@ from dataclasses import dataclass, field, replace
 from sweeper.gate.gate import Gate, TreeVerdict
 from sweeper.gate.green import Piece, claims, merge_green
 from sweeper.gate.suite import TestBase
-from sweeper.ground import Ground, Workshop
+from sweeper.ground import Ground
 from sweeper.ledger.contract import AttemptRow, Ledger, Run
 from sweeper.records import CheckResult, Evidence, Kind, Outcome, Unit
 from sweeper.report import phrases
 from sweeper.report.escape import inert
+from sweeper.workshop import Workshop
 
 
 @dataclass(frozen=True, slots=True)

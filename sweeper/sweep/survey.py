@@ -10,11 +10,12 @@ from dataclasses import dataclass, field
 from sweeper.backlog import owners as codeowners
 from sweeper.backlog.ownership import Ownership, owners_of
 from sweeper.backlog.partition import ATTRIBUTES, FileFacts, Partitioned, file_facts, partition
-from sweeper.ground import FILES_AT_ONCE, Ground, Workshop
+from sweeper.ground import FILES_AT_ONCE, Ground
 from sweeper.ledger.contract import Ledger, Queued
 from sweeper.records import Finding, Partition, Unit, UnitState
 from sweeper.report.phrases import count
 from sweeper.sweep.selection import Chosen, mark
+from sweeper.workshop import Workshop
 
 HEAD_BYTES = 8000
 

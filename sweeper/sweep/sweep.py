@@ -12,7 +12,6 @@ from sweeper.errors import StaleClaim
 from sweeper.gate.suite import TestBase, test_base
 from sweeper.ground import (
     Ground,
-    Workshop,
     agreeing_check,
     ground_of,
     prepare,
@@ -32,6 +31,7 @@ from sweeper.sweep.round import Barrier, close_round
 from sweeper.sweep.selection import Chosen, Selection, chosen
 from sweeper.sweep.siblings import Siblings
 from sweeper.sweep.survey import Standing, Surveyed, aside, queue, standing, survey
+from sweeper.workshop import Workshop
 
 Say = Callable[[str], None]
 

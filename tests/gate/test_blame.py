@@ -22,11 +22,12 @@ from sweeper.gate.gate import Gate
 from sweeper.gate.green import Piece, merge_green
 from sweeper.gate.merge import Merged
 from sweeper.gate.steady import BY_CHANCE, Fault, Tally, chance, fault
-from sweeper.ground import Ground, Workshop
+from sweeper.ground import Ground
 from sweeper.progress import Progress
 from sweeper.records import Change, CheckResult, CheckState
 from sweeper.sandbox.contract import Facts, Snapshot
 from sweeper.verify.verify import Baseline
+from sweeper.workshop import Workshop
 
 CLEAN = Checked(CheckResult(CheckState.CLEAN), Facts(exit_code=0))
 UNITS = [f"u{number}" for number in range(16)]

@@ -16,13 +16,14 @@ from sweeper.gate import gate as gate_module
 from sweeper.gate import suite
 from sweeper.gate.bisect import GateBroken
 from sweeper.gate.gate import Gate, TreeVerdict
-from sweeper.ground import Ground, Workshop
+from sweeper.ground import Ground
 from sweeper.order import suppressions_reject
 from sweeper.progress import Progress
 from sweeper.records import Change, CheckResult, CheckState, Finding, Skip, SkipReason, Unit
 from sweeper.sandbox.contract import Clock, Entry, EntryKind, Facts, Layer, Name, Ran, Role, Snapshot, Spec
 from sweeper.sandbox.sandboxing import Sandboxing
 from sweeper.verify.verify import Baseline, verify
+from sweeper.workshop import Workshop
 
 BROKEN = Checked(CheckResult(CheckState.BROKEN, why="it crashed"), Facts(exit_code=2))
 CLEAN = Checked(CheckResult(CheckState.CLEAN), Facts(exit_code=0))

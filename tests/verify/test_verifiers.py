@@ -16,10 +16,11 @@ from sweeper.backlog.check import Checked
 from sweeper.errors import SandboxFailed
 from sweeper.gate import suite
 from sweeper.gate.gate import Gate, TreeVerdict
-from sweeper.ground import Ground, Workshop
+from sweeper.ground import Ground
 from sweeper.records import Unit
 from sweeper.sandbox.contract import Facts, Snapshot
 from sweeper.verify.verify import Judgement
+from sweeper.workshop import Workshop
 from tests.verify.world import Effect, World, is_fixed
 from tests.waiting import PATIENCE
 
