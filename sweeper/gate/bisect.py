@@ -41,12 +41,10 @@ class GateBroken(CheckBroken):
 @dataclass(frozen=True, slots=True)
 class Culprits(Generic[K]):
     """`kept` was seen green as a whole (or is empty, as the base). Each of `ejected` was seen to turn a green set
-    red, all of it being kept. `unproven`: not looked at within the limit of runs, neither kept nor blamed. In the
-    order given; `runs`: how often the gate ran."""
+    red, all of it being kept. In the order given; `runs`: how often the gate ran."""
 
     ejected: list[K] = field(default_factory=list)
     kept: list[K] = field(default_factory=list)
-    unproven: list[K] = field(default_factory=list)
     runs: int = 0
 
 
@@ -55,22 +53,22 @@ async def find_culprits(
     good: Callable[[Sequence[K]], Awaitable[Verdict]],
     *,
     parallel: int = 1,
-    limit: int | None = None,
 ) -> Culprits[K]:
     """A largest green set of units whose whole is red on a green base, in few runs of the gate.
 
     One culprit at a time, as the end of the shortest red prefix: about log2(n) + 1 runs each, where `parallel`
     probes at once take log(n) to the base parallel + 1 rounds instead. Of units that are red only together the
-    last is ejected. `limit`: most runs. Raises GateBroken for a broken verdict.
+    last is ejected. Raises GateBroken for a broken verdict.
     """
-    search = _Search(good, parallel, limit)
+    search = _Search(good, parallel)
     kept: list[K] = []
     rest = list(units)
     ejected: list[K] = []
     while rest:
         # Red: kept + rest. Green: kept.
         green, red = 0, len(rest)
-        while red - green > 1 and (cuts := search.cuts(green, red)):
+        while red - green > 1:
+            cuts = search.cuts(green, red)
             colours = await search.probe([kept + rest[:cut] for cut in cuts])
             for cut, colour in zip(cuts, colours, strict=True):
                 if colour is Colour.RED:
@@ -79,29 +77,20 @@ async def find_culprits(
                 green = cut
         kept += rest[:green]
         rest = rest[green:]
-        if red - green > 1:
-            break
         ejected.append(rest.pop(0))
-        if not rest or not search.left:
-            break
-        if await search.probe([kept + rest]) == [Colour.GREEN]:
+        if rest and await search.probe([kept + rest]) == [Colour.GREEN]:
             kept, rest = kept + rest, []
-    return Culprits(ejected, kept, rest, search.runs)
+    return Culprits(ejected, kept, search.runs)
 
 
 class _Search(Generic[K]):
-    def __init__(self, good: Callable[[Sequence[K]], Awaitable[Verdict]], parallel: int, limit: int | None) -> None:
-        self._good, self._parallel, self._limit = good, max(1, parallel), limit
+    def __init__(self, good: Callable[[Sequence[K]], Awaitable[Verdict]], parallel: int) -> None:
+        self._good, self._parallel = good, max(1, parallel)
         self.runs = 0
-
-    @property
-    def left(self) -> int:
-        """How many probes may run at once now."""
-        return self._parallel if self._limit is None else min(self._parallel, self._limit - self.runs)
 
     def cuts(self, green: int, red: int) -> list[int]:
         """Prefix lengths strictly between, evenly spread, as many as may run at once."""
-        parts = min(self.left, red - green - 1) + 1
+        parts = min(self._parallel, red - green - 1) + 1
         return [green + (red - green) * part // parts for part in range(1, parts)]
 
     async def probe(self, sets: Sequence[Sequence[K]]) -> list[Colour]:

@@ -7,7 +7,7 @@ import os
 import shutil
 import socket
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,8 +17,6 @@ from sweeper.repo.run import Git
 OLDEST = (2, 38)  # merge-tree --write-tree
 # Settings of the user's that the result must respect.
 ASKED = r"^(user\.(name|email)|commit\.gpgsign|core\.sharedrepository)$"
-
-
 OFF = (("clean", ""), ("smudge", ""), ("process", ""), ("required", "false"))
 
 
@@ -73,11 +71,12 @@ class Place:
             version, extension = 0, ""
             if self.object_format != "sha1":
                 version, extension = 1, f"[extensions]\n\tobjectFormat = {self.object_format}\n"
-            replace(home / "config", f"[core]\n\trepositoryformatversion = {version}\n\tbare = true\n{extension}")
+            config = f"[core]\n\trepositoryformatversion = {version}\n\tbare = true\n{extension}"
+            put(home / "config", lambda part: part.write_text(config))
             if not os.path.lexists(home / "shallow"):
                 # Where the user's history ends, ours does; the link may point nowhere.
-                replace_link(home / "shallow", self.common / "shallow")
-            replace(home / "HEAD", "ref: refs/heads/none\n")
+                put(home / "shallow", lambda part: part.symlink_to(self.common / "shallow"))
+            put(home / "HEAD", lambda part: part.write_text("ref: refs/heads/none\n"))
         shared = self.settings.get("core.sharedrepository")
         options = (("core.sharedRepository", shared),) if shared else ()
         return Git(home, objects=self.common / "objects", options=options)
@@ -168,14 +167,8 @@ def alive(pid: int) -> bool:
     return True
 
 
-def replace(path: Path, text: str) -> None:
-    """Write a small file so that nobody ever sees half of it."""
+def put(path: Path, make: Callable[[Path], object]) -> None:
+    """What `make` makes of a path stands there in one go: nobody ever sees half of it."""
     part = path.with_name(f"{path.name}.{os.getpid()}")
-    part.write_text(text)
-    part.replace(path)
-
-
-def replace_link(path: Path, target: Path) -> None:
-    part = path.with_name(f"{path.name}.{os.getpid()}")
-    part.symlink_to(target)
+    make(part)
     part.replace(path)
