@@ -60,7 +60,7 @@ async def _plan(name: str, order: Order, tools: Tools, hooks: Hooks, ledger: Led
     paid = [agents.needs(rung) is not None for rung in config.ladder]
     past = await _past(name, config.ladder, ledger) if ledger is not None else {}
     plain = [f"rung {number}: {words}" for number, rung in enumerate(config.ladder, 1) if (words := _injected(rung))]
-    for note in (why, ground.result.incomplete, *surveyed.notes, *plain):
+    for note in (why, ground.result.incomplete, *surveyed.notes, *plain, shop.caution if units else ""):
         if note:
             hooks.say(f"{name}: {note}")
     return SweepPlan(

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 from sweeper import agents
 from sweeper.backlog.check import Check
+from sweeper.backlog.tools import recognise
+from sweeper.commands import argv
 from sweeper.config.models import SweepConfig
 from sweeper.policy import Level, Scope
 from sweeper.progress import Progress
@@ -21,6 +23,8 @@ from sweeper.verify.verifiers import Verifiers
 
 if TYPE_CHECKING:  # slow to import, and only paid agents need it
     from sweeper.gateway import Gateway
+
+UNTESTED = "unsafe_fixer: its tool does not call such fixes safe, and no test ran"
 
 
 @dataclass(frozen=True)
@@ -51,6 +55,29 @@ class Workshop:
     protocols: Mapping[str, str] = field(default_factory=dict)
     usd_per_attempt: float = 0.0
     progress: Progress = field(default_factory=Progress, compare=False, repr=False)
+
+    @cached_property
+    def untested(self) -> frozenset[int]:
+        """Rungs whose fixes their own tool does not call safe, where no test would tell."""
+        if argv(self.config.test) or argv(self.config.unit_test):
+            return frozenset()
+        commands = [argv(rung.run) for rung in self.config.ladder]
+        return frozenset(number for number, words in enumerate(commands) if recognise(words).unsafe(words))
+
+    def marks(self, rung: int) -> tuple[str, ...]:
+        """What of a change on this rung a person should look at, whatever the change is."""
+        return (UNTESTED,) if rung in self.untested else ()
+
+    @property
+    def caution(self) -> str:
+        """One line about the ladder for a person, "" if there is nothing to say."""
+        if not self.untested:
+            return ""
+        rungs = ", ".join(str(number + 1) for number in sorted(self.untested))
+        return (
+            f"rung {rungs}: fixes that their own tool does not call safe, and no tests are configured: what they mend "
+            'is marked for review; `test` in the configuration, or --test "COMMAND", has the gate run tests'
+        )
 
     @cached_property
     def redactor(self) -> Redactor:

@@ -167,7 +167,7 @@ async def _before(
         # nobody waits for a candidate that the winner of its race may stop, or for one that needs more memory
         alone=job.memory_factor > 1 or workshop.config.ladder[job.rung].candidates > 1,
     )
-    return outcome, candidate, tuple(str(violation) for violation in verdict.reviews)
+    return outcome, candidate, (*map(str, verdict.reviews), *workshop.marks(job.rung))
 
 
 async def _verified(

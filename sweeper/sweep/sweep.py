@@ -247,7 +247,7 @@ class Sweep:
             queued += await aside(self.ledger, self.name, self.ground, {unit.key for unit in queued})
         fresh = self.run.round == 0
         if fresh:
-            for line in (surveyed.owned, *surveyed.notes):
+            for line in (surveyed.owned, *surveyed.notes, self.workshop.caution if parts.units else ""):
                 if line:
                     self._say(f"{self.name}: {line}")
             self._turns = parts.turns

@@ -92,6 +92,7 @@ def test_unit_check_and_fixers_keep_the_selection() -> None:
         shlex.split(f"{start} --unsafe-fixes --force-exclude {{files}}"),
     ]
     assert RUFF.fixers(RUFF.check(argv)) == RUFF.fixers(argv)
+    assert [RUFF.unsafe(fixer) for fixer in RUFF.fixers(argv)] == [False, True]
     assert RUFF.unit_check(["ruff", "check", "-"]) == []
 
 
@@ -289,6 +290,7 @@ def test_fixers_of_the_other_rows(command: str, fixers: list[str]) -> None:
     found = recognise(argv).fixers(argv)
     start = argv[: 2 if argv[0] == "npx" else 1]
     assert found == [[*start, *shlex.split(fixer), FILES] for fixer in fixers]
+    assert [recognise(fixer).unsafe(fixer) for fixer in found] == [place > 0 for place in range(len(fixers))]
 
 
 def test_a_fixer_of_the_whole_project_keeps_only_the_units_files(tmp_path: Path) -> None:

@@ -53,6 +53,11 @@ def test_a_check_without_any_configuration_is_drained_as_far_as_its_fixers_go(fi
     assert "1 held: ladder exhausted" in done.out
     assert "sandboxes: bubblewrap" in done.err
     assert "plain.py" not in done.err.split("round 2")[1]
+    assert (
+        done.err.count("ruff: rung 2: fixes that their own tool does not call safe, and no tests are configured") == 1
+    )
+    assert "marked for review (1):\n  unsafe.py\n" in done.out
+    assert "review: unsafe_fixer: its tool does not call such fixes safe, and no test ran" in done.out
     assert findings.git("log", "--format=%s", "main..sweeper/ruff").count("\n") == 2
     assert findings.git("diff", "--name-only", "main..sweeper/ruff").split() == ["plain.py", "unsafe.py"]
     assert findings.git("status", "--porcelain") == before
@@ -68,6 +73,15 @@ def test_a_check_without_any_configuration_is_drained_as_far_as_its_fixers_go(fi
     assert "`stubborn.py`" in findings.run("report", "--markdown").out
     replayed = findings.run("replay")
     assert (replayed.code, "every command is the same" in replayed.out) == (0, True), replayed
+
+
+def test_where_tests_are_configured_nobody_is_warned_of_unsafe_fixes(findings: Place) -> None:
+    planned = findings.run("plan", *CHECK)
+    assert 'or --test "COMMAND", has the gate run tests' in planned.err
+    assert "does not call safe" not in findings.run("plan", "--test", "true", *CHECK).err
+    tested = findings.run("run", "--test", "true", *CHECK)
+    assert ("3 fixed" in tested.out, "does not call safe" in tested.err) == (True, False), tested
+    assert "unsafe_fixer" not in tested.out
 
 
 def test_json_is_one_document_and_progress_is_elsewhere(findings: Place) -> None:

@@ -34,7 +34,7 @@ class Tool:
     `machine_format`: the option, and its value if it takes one, that asks for the best format, and `format` its
     name; `good_formats`: values of that option that are parsed as well. `check_options` go into every
     check, `file_options` into every run on named files (the same excludes as a whole run). `fix_options`: one list
-    a fixer, safest first; `fix_command` takes the place of `command` there, `fix_script` is a shell script around
+    a fixer, the safe one first; `fix_command` takes the place of `command` there, `fix_script` is a shell script around
     "{fix}" whose arguments are the files. `no_suppressions` shows what suppression comments hide.
     `whole_project`: its findings of one file depend on others, so only whole runs judge. `crosses`: files are judged
     alone, but some rules look further, so that a finding may go when another file changes. `passes_on`: what follows
@@ -115,6 +115,11 @@ class Tool:
         """Whether a command line asks to change files, to hide findings, or for something that no check can use."""
         names = [word.partition("=")[0] for word in unwrap(argv).words]
         return any(self.short.get(name, name) in self.dropped for name in names)
+
+    def unsafe(self, argv: Sequence[str]) -> bool:
+        """Does it ask for fixes that the tool itself does not call safe?"""
+        daring = {word for options in self.fix_options[1:] for word in options} - set(*self.fix_options[:1])
+        return not daring.isdisjoint(argv)
 
     def fixers(self, argv: Sequence[str]) -> list[list[str]]:
         """The tool's own fixers for the findings of this check, safest first, each a template with "{files}"."""
