@@ -14,7 +14,8 @@ from sweeper.config.models import Config, SweepConfig
 from sweeper.errors import ConfigError
 from sweeper.fire import DRY_RUN
 from sweeper.forge.contract import Published
-from sweeper.gate.green import Green, Judge, Piece
+from sweeper.gate.green import Green, Judge
+from sweeper.gate.merge import Verified
 from sweeper.ledger.contract import Ledger, Run
 from sweeper.order import Order, workshop
 from sweeper.repo import Repo
@@ -85,7 +86,7 @@ class _Late:
         self._config, self._console, self._stack = config, console, stack
         self._judge: Judge | None = None
 
-    async def __call__(self, onto: str, pieces: Sequence[Piece]) -> Green:
+    async def __call__(self, onto: str, pieces: Sequence[Verified]) -> Green:
         if self._judge is None:
             kept = SweepConfig.model_validate((await self._ledger.notes(self._run.id))["config"])
             bench = wiring.workbench(self._repo, self._ledger, self._config, [kept], self._console)

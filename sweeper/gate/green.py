@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
 
 import anyio
 
 from sweeper.errors import first_of
 from sweeper.gate.bisect import GREEN, RED, Culprits, GateBroken, Verdict, find_culprits
 from sweeper.gate.gate import Gate, TreeVerdict
-from sweeper.gate.merge import Merged, merge
+from sweeper.gate.merge import Merged, Verified, merge
 from sweeper.gate.steady import MOST_GROUND_LOOKS
 from sweeper.gate.suite import TestBase, test_base
 from sweeper.ground import Ground, prepare, stand_on
@@ -26,18 +25,6 @@ ELSEWHERE = 1_000_000  # numbers sandboxes that belong to no round of the run
 UNCHANGED = TreeVerdict(False)  # of the ground itself: green, and nothing is learned of its findings
 
 
-class Piece(NamedTuple):
-    """One verified change: what `commit` changes against its parent. `message`: of its commit on the branch.
-
-    `held`: its unit, where that was verified together with others only: the tree may have none of its findings.
-    """
-
-    key: str
-    commit: str
-    message: str
-    held: Unit | None = None
-
-
 @dataclass(frozen=True, slots=True)
 class Green:
     """`verdict`: the gate's on what was merged, None where nothing was. `culprits`: key -> what it broke."""
@@ -47,7 +34,7 @@ class Green:
     culprits: dict[str, TreeVerdict] = field(default_factory=dict)
 
 
-async def merge_green(workshop: Workshop, gate: Gate, pieces: Sequence[Piece]) -> Green:
+async def merge_green(workshop: Workshop, gate: Gate, pieces: Sequence[Verified]) -> Green:
     """The merge of the largest green set that bisection finds, in the order given. Raises SandboxFailed, GateBroken."""
     repo, ground = workshop.repo, gate.ground
     merged = await merge(repo, ground.commit, pieces)
@@ -73,8 +60,8 @@ async def merge_green(workshop: Workshop, gate: Gate, pieces: Sequence[Piece]) -
 
 
 async def _search(
-    workshop: Workshop, gate: Gate, pieces: Sequence[Piece], whole: TreeVerdict
-) -> tuple[Culprits[Piece], Seen]:
+    workshop: Workshop, gate: Gate, pieces: Sequence[Verified], whole: TreeVerdict
+) -> tuple[Culprits[Verified], Seen]:
     """The culprits, every one with a verdict that stood a second look, and what was seen of all sets.
 
     A flaky test misleads a search: once one is recognised, the search begins anew without it. No culprits: nothing
@@ -82,7 +69,7 @@ async def _search(
     """
     seen: Seen = {}
 
-    async def good(probed: Sequence[Piece]) -> Verdict:
+    async def good(probed: Sequence[Verified]) -> Verdict:
         keys = frozenset(piece.key for piece in probed)
         if keys not in seen:
             seen[keys] = await _judge(workshop, gate, await merge(workshop.repo, gate.ground.commit, probed))
@@ -108,7 +95,7 @@ async def _search(
 
 
 async def _confirmed(
-    workshop: Workshop, gate: Gate, pieces: Sequence[Piece], found: Culprits[Piece], seen: Seen
+    workshop: Workshop, gate: Gate, pieces: Sequence[Verified], found: Culprits[Verified], seen: Seen
 ) -> bool:
     for culprit in found.ejected:
         keys, verdict = _nearest(seen, culprit.key, found)
@@ -139,7 +126,7 @@ async def _judge_and_prepare(workshop: Workshop, gate: Gate, merged: Merged) -> 
     return verdict
 
 
-def _nearest(seen: Seen, key: str, found: Culprits[Piece]) -> tuple[frozenset[str], TreeVerdict]:
+def _nearest(seen: Seen, key: str, found: Culprits[Verified]) -> tuple[frozenset[str], TreeVerdict]:
     """The smallest red set with this piece in it and its verdict: the best evidence there is against it.
 
     One that has another culprit in it, from an earlier search, is red for that one's sake.
@@ -163,7 +150,7 @@ async def _changes(workshop: Workshop, ground: Ground, merged: Merged) -> tuple[
     return tuple(await workshop.repo.changes_between(ground.commit, merged.tip))
 
 
-def claims(pieces: Sequence[Piece]) -> dict[str, Unit]:
+def claims(pieces: Sequence[Verified]) -> dict[str, Unit]:
     """Whom the gate holds to what they were fixed of, by key."""
     return {piece.key: piece.held for piece in pieces if piece.held}
 
@@ -173,10 +160,10 @@ class Judge:
 
     def __init__(self, workshop: Workshop) -> None:
         self._workshop = workshop
-        self._known: dict[tuple[str, tuple[Piece, ...]], Green] = {}
+        self._known: dict[tuple[str, tuple[Verified, ...]], Green] = {}
         self._grounds: dict[str, tuple[Ground, TestBase]] = {}
 
-    async def __call__(self, onto: str, pieces: Sequence[Piece]) -> Green:
+    async def __call__(self, onto: str, pieces: Sequence[Verified]) -> Green:
         """The largest green merge of `pieces` on `onto`. Raises CheckBroken if the check fails there, SandboxFailed."""
         key = (onto, tuple(pieces))
         if key not in self._known:

@@ -4,8 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
+from sweeper.records import Unit
 from sweeper.repo import Conflict, Repo
+
+
+class Verified(NamedTuple):
+    """One verified change: what `commit` changes against its parent. `message`: of its commit on the branch.
+
+    `held`: its unit, where that was verified together with others only: the tree may have none of its findings.
+    """
+
+    key: str
+    commit: str
+    message: str
+    held: Unit | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,11 +33,8 @@ class Merged:
     conflicts: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
 
-Verified = tuple[str, str, str] | tuple[str, str, str, object]  # the fourth is the gate's
-
-
 async def merge(repo: Repo, tip: str, verified: Sequence[Verified]) -> Merged:
-    """Put verified changes on top of `tip`, in the order given: (unit key, commit on the round's base, message).
+    """Put verified changes on top of `tip`, in the order given.
 
     Equal arguments give an equal tip: a commit's time is its unit's, never before its parent's. Nothing is moved
     or named: refs and branches are the caller's. Raises GitFailed.
@@ -32,7 +43,7 @@ async def merge(repo: Repo, tip: str, verified: Sequence[Verified]) -> Merged:
     empty: list[str] = []
     conflicts: dict[str, tuple[str, ...]] = {}
     at = await repo.commit_of(tip)
-    for key, commit, message, *_ in verified:
+    for key, commit, message, _ in verified:
         tree = await repo.replay(commit, tip)
         if isinstance(tree, Conflict):
             conflicts[key] = tree.paths

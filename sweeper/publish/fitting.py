@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
-from sweeper.gate import green
-from sweeper.gate.merge import Merged, merge
+from sweeper.gate.merge import Merged, Verified, merge
 from sweeper.publish.pieces import Piece
 from sweeper.repo import Conflict, Repo
 
@@ -23,9 +22,9 @@ class Fit:
     notes: tuple[str, ...] = ()
 
 
-def put(pieces: Sequence[Piece]) -> list[green.Piece]:
+def put(pieces: Sequence[Piece]) -> list[Verified]:
     """The pieces as the gate knows them: a piece's key is its commit."""
-    return [green.Piece(piece.commit, piece.commit, piece.message, piece.held) for piece in pieces]
+    return [Verified(piece.commit, piece.commit, piece.message, piece.held) for piece in pieces]
 
 
 async def fit(repo: Repo, start: str, pieces: Sequence[Piece], *, base: str, branch: str) -> Fit:

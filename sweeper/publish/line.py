@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from sweeper.branch import signed
 from sweeper.config.models import PullRequestConfig
 from sweeper.gate import green
+from sweeper.gate.merge import Verified
 from sweeper.ledger.contract import Run
 from sweeper.publish.commits import shape
 from sweeper.publish.fitting import fit, put
@@ -19,7 +20,7 @@ from sweeper.publish.where import How, Place
 from sweeper.repo import Repo
 from sweeper.report.escape import terminal
 
-Judge = Callable[[str, Sequence[green.Piece]], Awaitable[green.Green]]  # green.Judge, or what stands for it
+Judge = Callable[[str, Sequence[Verified]], Awaitable[green.Green]]  # green.Judge, or what stands for it
 NAMED = 3  # paths that a conflict names
 
 

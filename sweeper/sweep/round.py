@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from sweeper.gate.gate import Gate, TreeVerdict
-from sweeper.gate.green import Piece, claims, merge_green
+from sweeper.gate.green import claims, merge_green
+from sweeper.gate.merge import Verified
 from sweeper.gate.suite import TestBase
 from sweeper.ground import Ground
 from sweeper.ledger.contract import AttemptRow, Ledger, Run
@@ -64,7 +65,7 @@ async def close_round(workshop: Workshop, ground: Ground, ledger: Ledger, run: R
     """
     waiting = [Waiting(q.unit, attempt) async for q, attempt in ledger.verified(run.id)]
     pieces = [
-        Piece(
+        Verified(
             unit.key,
             unit.outcome.commit,
             _message(workshop, unit),

@@ -22,8 +22,8 @@ from sweeper.forge.contract import Published
 from sweeper.forge.github import GitHub
 from sweeper.forge.token import Token
 from sweeper.gate.gate import TOGETHER, TreeVerdict
-from sweeper.gate.green import Green, Piece
-from sweeper.gate.merge import merge
+from sweeper.gate.green import Green
+from sweeper.gate.merge import Verified, merge
 from sweeper.ledger import make_owner, open_ledger
 from sweeper.ledger.contract import Ledger, Queued, Run
 from sweeper.publish.publisher import Publisher
@@ -108,7 +108,8 @@ class Made:
             outcome = Outcome(unit.key, row.number, 0, Kind.FIXED, run.tip, commit, evidence, reviews=reviews)
             await self.ledger.land(claim, outcome, UnitState.VERIFIED, number)
             trailers = [f"Sweeper-Unit: {unit.key}", f"Sweeper-Attempt: {row.number}", "Sweeper-Rung: 1"]
-            pieces.append((unit.key, commit, "\n".join([f"{run.sweep}: fix {inert(path)}", "", *trailers, ""])))
+            message = "\n".join([f"{run.sweep}: fix {inert(path)}", "", *trailers, ""])
+            pieces.append(Verified(unit.key, commit, message))
         merged = await merge(self.repo, run.tip, pieces)
         await self.ledger.close_round(run.id, number, merged.tip, merged.merged, [])
         return dataclasses.replace(run, round=number, tip=merged.tip)
@@ -138,11 +139,11 @@ class Made:
         finally:
             await publisher.aclose()
 
-    async def green(self, onto: str, pieces: Sequence[Piece]) -> Green:
+    async def green(self, onto: str, pieces: Sequence[Verified]) -> Green:
         """The gate elsewhere: everything that merges is green, but for the red."""
         self.judged.append(onto)
 
-        def titled(titles: set[str]) -> list[Piece]:
+        def titled(titles: set[str]) -> list[Verified]:
             return [piece for piece in pieces if any(f"fix {title}\n" in piece.message for title in titles)]
 
         out = {piece.key: TreeVerdict(True, "tests") for piece in titled(self.red)}

@@ -19,8 +19,8 @@ from sweeper.gate import green as green_module
 from sweeper.gate import suite
 from sweeper.gate.bisect import GateBroken
 from sweeper.gate.gate import Gate
-from sweeper.gate.green import Piece, merge_green
-from sweeper.gate.merge import Merged
+from sweeper.gate.green import merge_green
+from sweeper.gate.merge import Merged, Verified
 from sweeper.gate.steady import BY_CHANCE, Fault, Tally, chance, fault
 from sweeper.ground import Ground
 from sweeper.progress import Progress
@@ -39,7 +39,7 @@ class Repo:
         return [Change(key, b"x") for key in tip.split()]
 
 
-async def merge(_: Repo, base: str, pieces: Sequence[Piece]) -> Merged:
+async def merge(_: Repo, base: str, pieces: Sequence[Verified]) -> Merged:
     keys = [piece.key for piece in pieces]
     return Merged(" ".join(keys) or base, dict.fromkeys(keys, "c"), (), {})
 
@@ -73,7 +73,7 @@ def blamed(
     workshop = cast(Workshop, SimpleNamespace(check=Check(), run="r", name="s", progress=Progress(), repo=Repo()))
     ground = Ground("base", Snapshot("base", {}), Baseline([]), CLEAN.result)
     gate = Gate(workshop, ground, suite.TestBase(suite.Tests.GREEN, flaky=known), 1)
-    green = anyio.run(merge_green, workshop, gate, [Piece(key, "c", key) for key in units])
+    green = anyio.run(merge_green, workshop, gate, [Verified(key, "c", key) for key in units])
     assert green.merged.merged.keys() == set(units) - green.culprits.keys()
     return set(green.culprits), gate
 

@@ -8,7 +8,7 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from sweeper.gate.merge import Merged, merge
+from sweeper.gate.merge import Merged, Verified, merge
 from sweeper.records import Change
 from sweeper.repo import Repo
 from tests.repo.builders import Project, project
@@ -30,10 +30,10 @@ class Units:
     def __init__(self, repo: Repo, base: str) -> None:
         self.repo, self.base = repo, base
 
-    async def __call__(self, key: str, files: Mapping[str, bytes | None], when: float = 10.0) -> tuple[str, str, str]:
+    async def __call__(self, key: str, files: Mapping[str, bytes | None], when: float = 10.0) -> Verified:
         changes = [Change(path, data) for path, data in files.items()]
         commit = await self.repo.write_change(self.base, changes, key, f"refs/sweeper/r/{key}/1", when)
-        return key, commit, f"fix {key}\n\nSweeper-Unit: {key}\n"
+        return Verified(key, commit, f"fix {key}\n\nSweeper-Unit: {key}\n")
 
 
 def line(number: int, text: bytes) -> bytes:
@@ -47,7 +47,7 @@ def test_one_commit_per_unit_in_order(tmp_path: Path) -> None:
     async def work(repo: Repo, unit: Units) -> None:
         units = [await unit(f"u{i:02}", {f"d{i}/f.py": b"%d\n" % i, f"d{i}/new.py": b"n\n"}) for i in range(30)]
         merged = await merge(repo, base, units)
-        assert list(merged.merged) == [key for key, _, _ in units]
+        assert list(merged.merged) == [unit.key for unit in units]
         assert (merged.empty, merged.conflicts) == ((), {})
         assert await merge(repo, base, units) == merged
         log = made.text("log", "--reverse", "--format=%H %P %s %an", f"{base}..{merged.tip}").splitlines()
@@ -60,7 +60,7 @@ def test_one_commit_per_unit_in_order(tmp_path: Path) -> None:
         assert made.text("log", "-1", "--format=%B", merged.tip).endswith("Sweeper-Unit: u29")
         for i in range(30):
             assert made.show(merged.tip, f"d{i}/f.py") == b"%d\n" % i
-        assert await repo.refs("refs/sweeper/") == {f"refs/sweeper/r/{key}/1": commit for key, commit, _ in units}
+        assert await repo.refs("refs/sweeper/") == {f"refs/sweeper/r/{unit.key}/1": unit.commit for unit in units}
 
     run(made, work)
     assert made.text("fsck", "--strict", "--no-dangling") == ""
@@ -176,12 +176,12 @@ def test_composing_agrees_with_git(
                 made_unit = await unit(f"u{i}", edit)
             except Exception:  # no tree: a file where a directory is
                 continue
-            if made_unit[1]:
+            if made_unit.commit:
                 units.append(made_unit)
         merged = await merge(repo, made.head, units)
         assert [*merged.merged, *merged.empty, *merged.conflicts] != [] or not units
         tip = made.head
-        for key, commit, message in units:
+        for key, commit, message, _ in units:
             expected = await repo.merge_tree(tip, commit)
             if key in merged.conflicts:
                 assert not isinstance(expected, str)
