@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from pathlib import Path
 
 from sweeper.backlog.child import Parser
@@ -18,6 +19,7 @@ from sweeper.gate.green import Green, Judge
 from sweeper.gate.merge import Verified
 from sweeper.ledger.contract import Ledger, Run
 from sweeper.order import Order, workshop
+from sweeper.progress import Progress
 from sweeper.repo import Repo
 from sweeper.report.document import document
 
@@ -99,5 +101,7 @@ class _Late:
                 sandbox=self._config.sandbox,
                 lease=self._config.dispatcher.lease,
             )
-            self._judge = Judge(workshop(self._run.sweep, kept, order, tools, self._run.id))
+            name = self._run.sweep
+            progress = Progress(lambda line: self._console.say(f"{name}: {line}"))
+            self._judge = Judge(replace(workshop(name, kept, order, tools, self._run.id), progress=progress))
         return await self._judge(onto, pieces)

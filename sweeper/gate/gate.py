@@ -46,7 +46,8 @@ class Gate:
     """One gate over one ground. `runs` counts whole-tree judgements; `base` learns which tests are flaky.
 
     A flaky test speaks against nobody until it is `convicted`: seen to fail because of the changes.
-    `together`: by key, the units that were verified with others only.
+    `together`: by key, the units that were verified with others only. `called`: what its progress is told of, the
+    round by default.
     """
 
     def __init__(
@@ -56,7 +57,9 @@ class Gate:
         base: TestBase,
         round_number: int,
         together: Mapping[str, Unit] = NOBODY,
+        called: str = "",
     ) -> None:
+        self.called = called or f"round {round_number}"
         self.workshop = workshop
         self.ground = ground
         self.base = base
@@ -88,7 +91,7 @@ class Gate:
             verdicts["test"] = await self._test(changes, index, patience)
 
         tests = self.base.tests not in (Tests.NONE, Tests.UNPROVEN)
-        what = f"round {self.round}: gate run {self.runs}, the check{' and the tests' if tests else ''} on the whole"
+        what = f"{self.called}: gate run {self.runs}, the check{' and the tests' if tests else ''} on the whole"
         try:
             with self.workshop.progress.of(what):
                 async with anyio.create_task_group() as group:
@@ -220,7 +223,7 @@ class Gate:
             failed[place] = self.base.broke(await self._run_tests(index, trees[place]))
 
         try:
-            with self.workshop.progress.of(f"round {self.round}: the tests once more, with the changes and without"):
+            with self.workshop.progress.of(f"{self.called}: the tests once more, with the changes and without"):
                 async with anyio.create_task_group() as group:
                     for place in (0, 1):
                         group.start_soon(run, place, self._next_index())

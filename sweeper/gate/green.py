@@ -167,10 +167,12 @@ class Judge:
         """The largest green merge of `pieces` on `onto`. Raises CheckBroken if the check fails there, SandboxFailed."""
         key = (onto, tuple(pieces))
         if key not in self._known:
+            called = f"on {onto[:12]}"
             if onto not in self._grounds:
-                ground = await stand_on(self._workshop, onto, ELSEWHERE + len(self._grounds))
+                with self._workshop.progress.of(f"{called}: setting up and checking"):
+                    ground = await stand_on(self._workshop, onto, ELSEWHERE + len(self._grounds))
                 self._grounds[onto] = (ground, await test_base(self._workshop, ground))
             number = ELSEWHERE + len(self._grounds) + len(self._known)
-            gate = Gate(self._workshop, *self._grounds[onto], number, claims(pieces))
+            gate = Gate(self._workshop, *self._grounds[onto], number, claims(pieces), called)
             self._known[key] = await merge_green(self._workshop, gate, pieces)
         return self._known[key]

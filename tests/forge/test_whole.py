@@ -93,6 +93,7 @@ def test_e13_a_base_that_moved_is_checked_again_by_the_real_gate(project: Cloned
     moved = hub.commit_on("main", "pkg/m1.py", "import ast\nimport bisect\n\nVALUE = bisect\n")
     ended = project.call("pr", "--json")
     assert ended.code == 0, ended.err
+    assert f"s: on {moved[:12]}: setting up and checking ..." in ended.err
     (made,) = project.pull_requests(ended)
     assert (made["operation"], made["draft"], made["head"]) == ("created", False, hub.tip("sweeper/s"))
     assert hub.git("merge-base", "main", "sweeper/s") == moved
