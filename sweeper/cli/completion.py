@@ -19,6 +19,15 @@ JOINED = """local words=() i
         fi
     done
 """
+# Click's own way splits a name at its blanks, and lets the shell expand what looks like a pattern. Within an open quote
+# nothing is to be escaped.
+WHOLE = {
+    "for completion in $response; do": "local type value completion\n    while IFS= read -r completion; do",
+    "read type value <<<": "read -r type value <<<",
+    "COMPREPLY+=($value)": """[[ ${words[${#words[@]}-1]} == [\\"\\']* ]] || printf -v value '%q' "$value"
+            COMPREPLY+=("$value")""",
+    "    done\n\n    return 0": """    done <<< "$response"\n\n    return 0""",
+}
 SHELLS = ("bash", "fish", "zsh")
 
 
@@ -41,5 +50,7 @@ def command(console: Console, shell: str) -> int:
     if shell == "bash" and ASKED in source:
         whole = source.replace(ASKED, 'COMP_WORDS="${words[*]}" COMP_CWORD=$((${#words[@]} - 1))')
         source = whole.replace("local response\n", f"local response\n    {JOINED}", 1)
+        for split, kept in WHOLE.items():
+            source = source.replace(split, kept)
     console.result(source)
     return 0
