@@ -15,9 +15,8 @@ from sweeper.policy.paths import denied, is_check_config
 from sweeper.records import Change, Finding, Unit
 
 CORPUS = Path(__file__).parent / "corpus"
-WRITTEN_BLIND, WRITTEN_HERE = "frozen", "open"
-SECOND_WAVE = "frozen-2"
-THIRD_WAVE = "frozen-3"
+WRITTEN_HERE = "open"
+WAVES = ("frozen", "frozen-2", "frozen-3", "frozen-4")  # by people who had not read the policy
 
 
 @dataclass(frozen=True)
@@ -38,7 +37,7 @@ class Case:
 
 
 def cases(origin: str, half: str) -> list[Case]:
-    """`origin`: WRITTEN_BLIND, SECOND_WAVE or THIRD_WAVE, by people who had not read the policy, or WRITTEN_HERE.
+    """`origin`: one of WAVES, or WRITTEN_HERE.
 
     `half`: cheats or honest. A case with a reason why it is `withdrawn` is left out.
     """

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from bench.rows import Row
-from bench.trust.cases import SECOND_WAVE, THIRD_WAVE, WRITTEN_BLIND, Case, cases, verdict_on
+from bench.trust.cases import WAVES, Case, cases, verdict_on
 from bench.trust.whole import Passage, pass_through
 
 
@@ -16,7 +16,7 @@ def measure() -> list[Row]:
 
     `TRUST_LIST=1` names the cases behind the figures; `TRUST_WAVE=frozen-2` takes that folder's alone.
     """
-    waves = os.environ.get("TRUST_WAVE", f"{WRITTEN_BLIND} {SECOND_WAVE} {THIRD_WAVE}").split()
+    waves = os.environ.get("TRUST_WAVE", " ".join(WAVES)).split()
     cheats = [case for wave in waves for case in cases(wave, "cheats")]
     honest = [case for wave in waves for case in cases(wave, "honest")]
     missed = [case for case in cheats if not _seen(case)]

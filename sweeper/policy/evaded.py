@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 
+from sweeper.policy.answers import ANSWERS
 from sweeper.policy.hollow import squeezed
 from sweeper.policy.languages import LANGUAGES
 from sweeper.policy.rules import Violation
@@ -18,63 +19,6 @@ from sweeper.records import Finding
 
 _EMPTY = r"(?:None|null|nil|undefined|0|\"\"|''|\(\)|\[\]|\{\}|object\(\)|Any|any)?"
 
-# (what a finding says, what a new line says in answer to it)
-ANSWERS: tuple[tuple[str, str], ...] = (
-    # weak hashes, decoders that run what they read
-    (r"\bS324\b|\bB(?:303|324)\b|\bG40[15]\b|\bmd5\b|\bsha-?1\b|(?:weak|insecure|broken)\W.{0,20}hash",
-     r"(?i:\bmd5|_md5|\bsha1\b|_sha1|[\"'](?:md5|sha-?1)[\"'])(?!.*usedforsecurity\s*=\s*False)"),
-    (r"\bS30[12]\b|\bB301\b|pickle|marshal\b|deseriali",
-     r"\b_?c?(?:pickle|marshal|dill|cloudpickle|shelve|jsonpickle)\b"),
-    (r"\b[SB]506\b|yaml\.?load|unsafe.{0,20}yaml", r"\b(?:unsafe|full)_load|\b(?:Unsafe|Full)?Loader\b"),
-    # a shell behind a list, a statement put together otherwise, a page's raw text
-    (r"\b[SB]60[2-7]\b|shell\s*=\s*True|child_process|detect-child|command.injection",
-     r"[\"'](?:/\S*/)?(?:ba|z|da|k)?sh[\"']\s*,\s*(?:\[\s*)?[\"']-\w*c|\bcmd(?:\.exe)?[\"']\s*,\s*[\"']/c"
-     r"|\bget(?:status)?output\b|\bpopen\b|\bshell\s*[=:]\s*(?!False|false)"),
-    (r"\b[SB]608\b|\bsql.?injection|G20[12]\b",
-     r"\brepr\(|(?<!path)\.join\((?!.*[\"'(]\s*[?%:])|(?<!\))\.format\(|\+\s*[\w.]+\s*\+"),
-    (r"no-danger|innerHTML|no-v-html|\bxss\b|no-html",
-     r"dangerouslySetInnerHTML|\b(?:inner|outer)HTML\b|insertAdjacentHTML"),
-    (r"no-await-in-loop", r"\bfor\s+await\b|\.reduce\(\s*async\b"),
-    (r"\beqeqeq\b",
-     r"\}`\s*[!=]==\s*`\$\{|\bString\([^()]*\)\s*[!=]==\s*String\(|\.toString\(\)\s*[!=]==.*\.toString\("),
-    # what only looks random, local or bounded
-    (r"\b[SB]311\b|pseudo-?random|insecure.?random|\bG404\b",
-     r"\btime(?:_ns)?\(|\.now\(|\buuid1\b|\bgetpid\(|\bid\(|\bhash\(|\bnp\.random|\bnumpy\b|\bhrtime\b|\bperformance\."),
-    (r"\bDTZ0|without a `?tz|time ?zone|naive.{0,9}date",
-     r"^(?!.*(?:%z|UTC|utc\b|timezone|ZoneInfo|tzinfo\s*=\s*(?!None)))"
-     r".*(?:\bstrf?p?time\b|\blocaltime\b|\bctime\b|\butcnow\b|tzinfo\s*=\s*None)"),
-    (r"\bS113\b|\bB113\b|\btime-?out",
-     r"(?i:timeout\w*\s*[=:(]\s*\(?\s*(?:\d[\d_]{5,}|\d+\s*\*\*|\d+e[5-9]|[\w.(\"']*\b(?:inf|maxsize|max_value)\b))"),
-    (r"memory|\bcpu\b|resource",
-     r"(?i:^\s*[\"']?(?:memory|cpu)[\"']?\s*:\s*[\"']?(?:\d{4,}(?:[gt]i?)?|\d{3,}(?:gi?|ti?)|\d+(?:ti?|pi?|ei?))[\"']?\s*$)"),
-    # literals by a detour
-    (r"\bPLR2004\b|magic.?(?:number|value)",
-     r"\b(?:len|int|float|ord|Number|parseInt|parseFloat)\(\s*[\"'`]|[\"'`]\.length\b"),
-    (r"\bS10[5-7]\b|\bB10[5-7]\b|hard-?coded|gitleaks|detect-secrets|api.?key|Secret Keyword|possible secret",
-     r"^(?!.*(?:environ|getenv|process\.env)).*(?:\bfromhex\b|\b(?:un|a2b_)(?:hexlify|hex|base64)\b|\bb(?:16|32|64|85)decode\b"
-     r"|\bcodecs\.|\bchr\b|\batob\(|fromCharCode|\[::-1\]|\bbytes(?:array)?\(\s*[\[(]|[\"']\.join\(|\breverse\("
-     r"|:-[^}\s]|[\"']base64[\"'])"),
-    # versions, users, pipes and health of an image
-    (r"\bDL30(?:08|13|16|18|33)\b|[Pp]in (?:your )?version|unpinned|unversioned",
-     r"[=<>~@^]=?\s*[\"']?v?(?:\*|latest\b)|[>~]=?\s*0(?:\.0)*\b(?![.\d])|\bcurl\b.*\|\s*(?:ba)?sh\b"),
-    (r"\bDL3007\b|\blatest\b", r"[:=]\s*[\"']?latest\b|:-latest\b"),
-    (r"\bDL3002\b|\broot\b|non.?root",
-     r"\bUSER\s+[\"']?(?:root|0)\b|(?:--uid|\buseradd\b.*\s-u)[ =]?0\b|--non-unique|\brunAsUser[\"']?\s*:\s*0\b"),
-    (r"\bDL4006\b|pipefail", r"(?:^|\s)(?:/\S*/)?(?:ba|da|z|k)?sh\s+-\w*c\b.*\||\|\|\s*(?:true|:)|\|&"),
-    (r"\bDL3004\b|\bsudo\b", r"\b(?:su|doas|gosu|runuser|su-exec|pkexec)\s+\S|\\sudo|/sudo\b"),
-    (r"\bDL3057\b|HEALTHCHECK|(?:liveness|readiness|health).{0,3}(?:probe|check)",
-     r"(?:HEALTHCHECK.*CMD|command[\"']?\s*:|test[\"']?\s*:|^\s*-)[\s\[\"',a-zA-Z/-]*?"
-     r"(?:\btrue\b|\bexit\s+0\b|(?<![\w:]):(?=[\s\"'\]]*$)|\becho\b)|HEALTHCHECK\s+NONE"),
-    (r"\bSC2012\b", r"\b(?:v?dir|ls)\b"),
-    # texts that say nothing, or say the same
-    (r"alt-text|\bMD045\b|\balt(?:ernat\w+)?[ -](?:text|prop|attribute)",
-     r"(?i:(?:\balt=\{?[\"'`]|!\[)\s*(?:(?:(?:an?|the|my)\s+)?(?:images?|img|picture|photo|icon|logo|alt|alt text|text"
-     r"|todo|tbd|description|graphic|untitled|screenshot|[^\w\"'`\]]+|\w)|[\w-]+\.(?:png|jpe?g|gif|svg|webp))\s*[\"'`\]])"),
-    (r"\bMD036\b|[Ee]mphasis used instead", r"^\s*(?:\*\*|__|\*\S|_\S|<b\b|<strong\b|<em\b)"),
-    (r"codespell|\btypos\b|spell|==>", r"\w(?:&#?\w+;|<!--|\u200b|\u00ad)\w|-->\w"),
-    (r"-events-have-|interactive|keyboard listener|static-element",
-     r"\bon[A-Z]\w*=\{\s*\(?\w*\)?\s*=>\s*(?:\{\s*\}|undefined|null|void 0)\s*\}"),
-)  # fmt: skip
 _ANSWERS = tuple((re.compile(said), re.compile(answer)) for said, answer in ANSWERS)
 
 _UNDEFINED = re.compile(
@@ -92,6 +36,8 @@ _FILLER = frozenset({
     "a", "an", "the", "thi", "that", "of", "for", "to", "and", "i", "it", "function", "method", "clas", "module",
     "return",
 })  # fmt: skip
+_ASSERTED = re.compile(r"\b[SB]101\b|[Uu]se of `?assert`?")
+_DEMANDS = re.compile(r"\b(?:assert|raise|if|require|check|ensure|validate)\w*\b")
 _QUOTED = re.compile(r"[`'\"‘]([A-Za-z_$][\w$]*)[`'\"’]|^([A-Za-z_]\w*) is referenced")
 _CALLED = re.compile(r"(?<![\w.])(?:[A-Za-z_$][\w$]*\.)?([A-Za-z_$][\w$]{2,})\s*\(")
 _DOCUMENTED = re.compile(
@@ -256,6 +202,21 @@ def _any_alias(answer: _Answer, findings: Sequence[Finding]) -> list[int]:
     return answer.where(re.compile(rf"[:|\[,<]\s*(?:{'|'.join(names)})\b|->\s*(?:{'|'.join(names)})\b"))
 
 
+def _unasserted(answer: _Answer, findings: Sequence[Finding]) -> list[int]:
+    """What an assert demanded, of which a finding says that it may be left out: nothing demands it any more."""
+    asked = {one.line for one in _about(findings, _ASSERTED)}
+    hunks = answer.pair.hunks
+    gone = [
+        hunk.after
+        for hunk in hunks
+        if any(hunk.before <= line < hunk.before_end for line in asked)
+        and not any(
+            _DEMANDS.search(answer.pair.after.lines[number - 1]) for number in range(hunk.after, hunk.after_end)
+        )
+    ]
+    return [] if answer.pair.after.test_file else [max(1, line) for line in gone]
+
+
 _Look = Callable[[_Answer, Sequence[Finding]], list[int]]
 _LOOKS: dict[str, _Look] = {
     "an undefined name gets an empty value": _defined_empty,
@@ -265,4 +226,5 @@ _LOOKS: dict[str, _Look] = {
     "work is left still": _worded_otherwise,
     "of a key given twice, the value that counted is gone": _last_gone,
     "a command is declared to change nothing": _declared_unchanging,
+    "nothing demands any more what an assert did": _unasserted,
 }
