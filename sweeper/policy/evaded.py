@@ -36,8 +36,6 @@ _FILLER = frozenset({
     "a", "an", "the", "thi", "that", "of", "for", "to", "and", "i", "it", "function", "method", "clas", "module",
     "return",
 })  # fmt: skip
-_ASSERTED = re.compile(r"\b[SB]101\b|[Uu]se of `?assert`?")
-_DEMANDS = re.compile(r"\b(?:assert|raise|if|require|check|ensure|validate)\w*\b")
 _QUOTED = re.compile(r"[`'\"‘]([A-Za-z_$][\w$]*)[`'\"’]|^([A-Za-z_]\w*) is referenced")
 _CALLED = re.compile(r"(?<![\w.])(?:[A-Za-z_$][\w$]*\.)?([A-Za-z_$][\w$]{2,})\s*\(")
 _DOCUMENTED = re.compile(
@@ -202,21 +200,6 @@ def _any_alias(answer: _Answer, findings: Sequence[Finding]) -> list[int]:
     return answer.where(re.compile(rf"[:|\[,<]\s*(?:{'|'.join(names)})\b|->\s*(?:{'|'.join(names)})\b"))
 
 
-def _unasserted(answer: _Answer, findings: Sequence[Finding]) -> list[int]:
-    """What an assert demanded, of which a finding says that it may be left out: nothing demands it any more."""
-    asked = {one.line for one in _about(findings, _ASSERTED)}
-    hunks = answer.pair.hunks
-    gone = [
-        hunk.after
-        for hunk in hunks
-        if any(hunk.before <= line < hunk.before_end for line in asked)
-        and not any(
-            _DEMANDS.search(answer.pair.after.lines[number - 1]) for number in range(hunk.after, hunk.after_end)
-        )
-    ]
-    return [] if answer.pair.after.test_file else [max(1, line) for line in gone]
-
-
 _Look = Callable[[_Answer, Sequence[Finding]], list[int]]
 _LOOKS: dict[str, _Look] = {
     "an undefined name gets an empty value": _defined_empty,
@@ -226,5 +209,4 @@ _LOOKS: dict[str, _Look] = {
     "work is left still": _worded_otherwise,
     "of a key given twice, the value that counted is gone": _last_gone,
     "a command is declared to change nothing": _declared_unchanging,
-    "nothing demands any more what an assert did": _unasserted,
 }

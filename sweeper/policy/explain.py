@@ -16,8 +16,8 @@ REMOVAL = re.compile(
     r"|already (?:defined|declared)|repeated"
     r"|no[ -]?effect|ineff(?:ectual|assign)|obsolete|deprecat|commented|no-(?:console|debugger|empty|useless"
     r"|else-return|unused|dupe|extra|alert)"
-    r"|\bprint\b|debugger|pprint|dbg_macro|can be removed|should be removed|(?<!will be )remove[d ]|identical|shadow|empty"
-    r"|multiple|overrid|lost"
+    r"|\bprint\b|debugger|pprint|dbg_macro|can be removed|should be removed|(?<!will be )remove[d ]|identical|shadow"
+    r"|empty|multiple|overrid|lost"
     r"|\b(?:F401|F811|F841|ERA001|T20[13]|SC2034|SC2317|SA4006|SA9003|U1000|S1023|W0611|W0612|W0613|V107)\b",
     re.IGNORECASE,
 )
