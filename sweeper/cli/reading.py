@@ -22,7 +22,7 @@ NEAR = 5
 @asynccontextmanager
 async def ledger(console: Console, config: Path | None) -> AsyncIterator[tuple[Ledger, Config]]:
     """The ledger of this repository. Raises ConfigError where no run was ever started."""
-    async with wiring.repository() as repo:
+    async with wiring.untouched_repository() as repo:
         loaded = configfile.load(repo.top, explicit=config, environ=console.environ, overrides={})
         async with wiring.reading(repo, loaded.config) as found:
             if found is None or not await found.runs(1):

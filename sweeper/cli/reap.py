@@ -40,15 +40,18 @@ async def _reap(console: Console, config: Path | None, as_json: bool) -> int:
 
 
 async def reaped(console: Console, config: Path | None) -> dict[str, int]:
-    """Remove what is dead: kind of sandbox -> how many; none where no kind works. Raises SweeperError."""
+    """Remove what is dead: kind of sandbox -> how many; none where no kind works. Raises SweeperError.
+
+    The ledger is only asked who lives: one that can't be written to, or none, will do.
+    """
     from sweeper.cli import wiring
     from sweeper.config import file as configfile
     from sweeper.reconcile import reap
 
     removed = {}
-    async with wiring.repository() as repo:
+    async with wiring.untouched_repository() as repo, wiring.empty() as nothing:
         settings = configfile.load(repo.top, explicit=config, environ=console.environ, overrides={}).config
-        async with wiring.every_backend(settings) as backends, wiring.entered(repo, settings) as ledger:
+        async with wiring.every_backend(settings) as backends, wiring.reading(repo, settings) as known:
             for backend in backends:
-                removed[backend.name] = await reap(ledger, backend)
+                removed[backend.name] = await reap(known or nothing, backend)
     return removed

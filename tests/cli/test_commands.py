@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import anyio
+
+from sweeper.ledger import open_ledger
 from tests.cli.conftest import Place
 
 
@@ -76,11 +79,20 @@ def test_nothing_was_run_yet(place: Place) -> None:
 
 def test_a_ledger_without_a_run_is_as_good_as_none(place: Place) -> None:
     place.commit({"a.txt": "a"})
-    assert place.run("reap").code == 0
+    anyio.run(open_ledger("", place.top / ".git/sweeper").aclose)
+    assert (place.top / ".git/sweeper/ledger.sqlite3").exists()
     for command in (["status"], ["report"], ["why", "a"], ["resume"], ["replay"], ["release", "--all"]):
         done = place.run(*command)
         assert (done.code, done.out) == (2, ""), command
         assert "no sweep was run" in done.err
+
+
+def test_whoever_only_looks_leaves_nothing_behind(place: Place) -> None:
+    place.commit({"a.txt": "a"})
+    for command, code in (("reap", 0), ("status", 2), ("report", 2)):
+        done = place.run(command)
+        assert done.code == code, done
+    assert not (place.top / ".git/sweeper").exists()
 
 
 def test_a_prompt_that_is_not_there_is_said_before_anything_runs(place: Place, bwrap: Path) -> None:
