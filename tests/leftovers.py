@@ -28,8 +28,9 @@ CLOCKS_DIFFER = 60.0  # seconds; the engine dates an image
 def begin() -> Path:
     """A new session of this process. Its folder is where the product keeps its snapshots meanwhile."""
     for other in PLACE.glob(f"{NAME}*"):
-        if other.stat().st_uid == os.geteuid() and not Path("/proc", _process(other)).exists():
-            end(other)
+        with contextlib.suppress(FileNotFoundError):  # its session has just ended: a test may be one, beside others
+            if other.stat().st_uid == os.geteuid() and not Path("/proc", _process(other)).exists():
+                end(other)
     folder = Path(tempfile.mkdtemp(prefix=f"{NAME}{os.getpid()}-", dir=PLACE))
     folder.chmod(0o755)  # a sandbox's user enters it
     os.environ[CACHE] = str(folder)

@@ -14,6 +14,7 @@ import pytest
 
 from tests.cli.conftest import PROGRAM, Place, environment
 from tests.held import Held
+from tests.signals import at_once
 from tests.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.usefixtures("bwrap")
@@ -341,9 +342,7 @@ def test_a_second_signal_ends_at_once_and_leaks_nothing(place: Place, held: Held
     process = place.start(*fixing(place, held))
     fixer = f"{held.folder}/bin/fixer\0m0.py\0"
     until(lambda: running(fixer), "an agent")
-    # Two that wait for it while it is stopped: they are not one, and no clean-up is over before the second.
-    for number in (signal.SIGSTOP, signal.SIGINT, signal.SIGTERM, signal.SIGCONT):
-        process.send_signal(number)
+    at_once(process.pid, signal.SIGINT, signal.SIGTERM)
     out, err = process.communicate(timeout=PATIENCE)
     assert (process.returncode, out) == (130, ""), err
     until(lambda: not running(fixer), "the agent's end")

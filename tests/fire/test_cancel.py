@@ -16,6 +16,7 @@ import pytest
 
 from tests.fire.project import COMMAND, Project
 from tests.held import Held
+from tests.signals import at_once
 from tests.waiting import PATIENCE, until
 
 pytestmark = [pytest.mark.slow, pytest.mark.kill]
@@ -174,8 +175,7 @@ def test_e09_what_a_runner_s_second_signal_leaves_has_a_deadline(
 ) -> None:
     """The first one was not enough: at the second one nothing is cleaned up any more, and the next run does it."""
     one, running = started("agent", "docker")
-    for number in (signal.SIGSTOP, signal.SIGINT, signal.SIGTERM, signal.SIGCONT):
-        os.kill(running.pid, number)
+    at_once(running.pid, signal.SIGINT, signal.SIGTERM)
     out, _ = running.communicate(timeout=PATIENCE)
     assert (running.returncode, out) == (130, "")
     left = one.owned(docker_engine, running.pid)
