@@ -55,7 +55,7 @@ class User(NamedTuple):
 def pytest_configure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput") and leftovers.CACHE not in os.environ:
         config.add_cleanup(partial(leftovers.end, leftovers.begin()))
-    leftovers.sign_in()
+    leftovers.sign_in(os.getpid())
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

@@ -18,6 +18,7 @@ import docker
 from docker.errors import APIError, DockerException
 
 CACHE = "SWEEPER_CACHE"
+WITHIN = "SWEEPER_TESTS_WITHIN"  # set for a session that is a test of another one
 PLACE = Path("/tmp")
 NAME = "sweeper-tests-"
 MADE = ("sweeper/setup:", "sweeper/tree:")
@@ -38,17 +39,18 @@ def begin() -> Path:
 
 
 def end(folder: Path) -> None:
-    with contextlib.suppress(DockerException, OSError), contextlib.closing(docker.from_env(timeout=60)) as engine:
-        _remove_images(engine.api, folder)
+    if WITHIN not in os.environ:  # the other one's tests may use the same images
+        with contextlib.suppress(DockerException, OSError), contextlib.closing(docker.from_env(timeout=60)) as engine:
+            _remove_images(engine.api, folder)
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def sign_in() -> None:
-    """Note that this process works for the session."""
+def sign_in(process: int) -> None:
+    """Note that a process works for the session."""
     workers = Path(os.environ[CACHE], "workers")
     with contextlib.suppress(OSError):  # a user's own cache may be closed
         workers.mkdir(exist_ok=True)
-        (workers / str(os.getpid())).touch()
+        (workers / str(process)).touch()
 
 
 def _process(folder: Path) -> str:

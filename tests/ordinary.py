@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from tests import leftovers
 from tests.conftest import User
 
 ROOT = Path(__file__).parents[1]
@@ -37,7 +38,12 @@ def passes(user: User, home: Path, *words: str, group: str = "", env: Mapping[st
         "USER": "sweeper-test",
         "PYTHONDONTWRITEBYTECODE": "1",
         "SWEEPER_REQUIRE_SANDBOXES": "1",
+        leftovers.WITHIN: "1",
     }
-    done = subprocess.run([*argv, *words], cwd=ROOT, env={**usual, **env}, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
-    assert " passed" in done.stdout
+    with subprocess.Popen(
+        [*argv, *words], cwd=ROOT, env={**usual, **env}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as running:
+        leftovers.sign_in(running.pid)
+        out, err = running.communicate()
+    assert running.returncode == 0, out[-6000:] + err[-2000:]
+    assert " passed" in out
