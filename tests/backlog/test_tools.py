@@ -293,6 +293,12 @@ def test_fixers_of_the_other_rows(command: str, fixers: list[str]) -> None:
     assert [recognise(fixer).unsafe(fixer) for fixer in found] == [place > 0 for place in range(len(fixers))]
 
 
+def test_a_long_spelling_of_an_unsafe_fix_is_one_too() -> None:
+    for word, unsafe in (("-A", True), ("--autocorrect-all", True), ("--autocorrect", False)):
+        argv = ["bundle", "exec", "rubocop", word, FILES]
+        assert recognise(argv).unsafe(argv) is unsafe
+
+
 def test_a_fixer_of_the_whole_project_keeps_only_the_units_files(tmp_path: Path) -> None:
     names = ("a b.rs", "-c.rs", "sub/other.rs", "*.rs")
     for name in names:

@@ -97,7 +97,7 @@ RUBOCOP = Tool(
     name="rubocop",
     programs=("rubocop",),
     value_options=words("--format -c --config --only --except -r --require --plugin --cache-root --stdin"),
-    short={"-f": "--format"},
+    short={"-f": "--format", "--autocorrect-all": "-A", "--auto-correct-all": "-A"},
     dropped=dropped(
         "-a -A --autocorrect --autocorrect-all --auto-correct --auto-correct-all --safe-auto-correct -x "
         "--fix-layout -F --fail-fast --auto-gen-config -D --display-cop-names -d --debug",

@@ -119,7 +119,7 @@ class Tool:
     def unsafe(self, argv: Sequence[str]) -> bool:
         """Does it ask for fixes that the tool itself does not call safe?"""
         daring = {word for options in self.fix_options[1:] for word in options} - set(*self.fix_options[:1])
-        return not daring.isdisjoint(argv)
+        return not daring.isdisjoint(self.short.get(word, word) for word in argv)
 
     def fixers(self, argv: Sequence[str]) -> list[list[str]]:
         """The tool's own fixers for the findings of this check, safest first, each a template with "{files}"."""
