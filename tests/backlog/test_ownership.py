@@ -62,7 +62,7 @@ async def test_bad_lines_are_named_and_the_rest_counts(ask: Ask) -> None:
     assert found.notes == ("CODEOWNERS:2: a pattern cannot be negated with '!'; the line is skipped",)
 
 
-async def test_a_file_that_cannot_be_read_is_said_and_never_fatal(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_file_that_cannot_be_read_is_said_and_never_fatal(ask: Ask) -> None:
     found = await ask({"CODEOWNERS": b"#" * MAX_BYTES + b"\n* @x"})
     assert found == Ownership("CODEOWNERS", notes=("CODEOWNERS is larger than 3 MB: no owner is known",))
     hostile = b"".join(b"*a*a*a%d @x\n" % number for number in range(150_000))
