@@ -17,8 +17,9 @@ from sweeper.cli.console import Console
 def command(console: Console, config: Path | None, as_json: bool) -> int:
     """Remove the sandboxes that dead coordinators left behind.
 
-    Exactly those that carry this program's marks and whose owner is gone, or whose deadline has
-    passed. Every run does the same when it starts.
+    Exactly those that carry this program's marks and whose owner is gone; an agent's of another
+    repository only after its deadline, as its own next run may salvage what was paid for. What a
+    living coordinator holds stays. Every run does the same when it starts.
     """
     import anyio
 

@@ -118,9 +118,8 @@ def before_verify(facts: Facts, *, changed: bool, signs: Signs = NOTHING) -> Cla
     started = signs.traffic is not None and signs.traffic.requests > 0
     if (facts.exit_code in CANNOT_START and not started) or signs.trouble is Trouble.ROOT:
         return Classified(Kind.REFUSED, "agent cannot start")
-    if (
-        facts.signal == SIGKILL
-    ):  # no clock of ours, not out of memory; an agent may have done it itself, so tries are few
+    # by no clock of ours and not for memory; an agent may have done it itself, so tries are few
+    if facts.signal == SIGKILL:
         return Classified(Kind.TRANSIENT, "the sandbox was killed from outside")
     # some agents exit with an error's status, which as a byte looks like a signal: 400 ends as 144, as signal 16 would
     if signal and signs.trouble in (None, Trouble.DECLINED, Trouble.QUESTION):
